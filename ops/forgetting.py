@@ -1,7 +1,7 @@
 """Forgetting beyond the home's own files: in its backups, and in what it shares with other machines.
 
-A run that was cut short leaves a note (``runtime.forgetting.forget``). Whatever writes backups or histories goes on
-with it first, or it would write once more what was to be gone; the doctor tells of it.
+An interrupted run leaves a note (``runtime.forgetting.forget``). A backup or a sync finishes that run first, as it
+would otherwise write the forgotten text again; the doctor reports the note.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywhere: bool = False) -> Elsewhere:
-    """Forgets in the backups and in what is synchronised: in each, whatever becomes of the other.
+    """Return the function that forgets in backups and in the shared history, each independently of the other.
 
-    ``anywhere``: the probes are a text that must be nowhere, whatever holds it, and not what tells some documents.
+    ``anywhere``: the probes are a text that no document may hold, not marks of certain documents.
     """
 
     def act(
@@ -37,7 +37,7 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
         try:
             failed = backup.forget(home, documents, marks, probes, anywhere=anywhere, own=own)
         finally:
-            # A history may hold what no document holds any more.
+            # A history may hold a text that no document holds any more.
             if documents or marks or (anywhere and sync.holds(home, environ, probes)):
                 beyond += sync.forget(home, config, environ, documents)
         if anywhere and sync.holds(home, environ, probes):
@@ -48,9 +48,9 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
 
 
 def go_on(home: Home, environ: Mapping[str, str]) -> list[str]:
-    """Finish what a ``brain forget`` that was cut short had begun; which backups still hold some of it.
+    """Finish an interrupted ``brain forget``; return the backups that still hold some of it.
 
-    What was agreed to is not asked again. Raises as ``runtime.forgetting.forget.finish_elsewhere``, and BadInput for
+    The user's consent is not asked again. Raises as ``runtime.forgetting.forget.finish_elsewhere``, and BadInput for
     the configuration.
     """
     if not forget.unfinished(home):

@@ -1,8 +1,8 @@
-"""A home as it is at one moment, while others write: databases through SQLite, files that are replaced and not changed.
+"""A copy of a home at one moment, while others write: databases through SQLite, files by hard links.
 
-Order makes it consistent. What is known of the sources is copied before the archive's catalogue, and both before the
-files they speak of: a copy may then hold more than its databases say, which the next ``brain index`` puts right, and
-never less. Where something went meanwhile that a database names, it is all done again.
+The order makes the copy consistent. The state of the sources is copied before the archive's catalogue, and both before
+the files that they name. So a copy may hold more files than its databases name, which the next ``brain index`` repairs,
+and never fewer. If a named file vanishes meanwhile, the copy starts again.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class Snapshot:
-    """``home``: the copy; ``outside``: folders of collections that are not the brain's to keep, and are not in it.
+    """A copy. ``home`` is its home; ``outside`` lists folders of collections beyond the home, which are not copied.
 
-    ``missing``: what the archive's catalogue names and the home itself has no more.
+    ``missing`` lists the objects that the archive's catalogue names and the home itself lacks.
     """
 
     __slots__ = ("home", "missing", "outside")
@@ -88,7 +88,7 @@ def tops(home: Home) -> set[str]:
 
 
 def take(home: Home, config: Config, folder: str) -> Snapshot:
-    """Copy the home into ``folder``, which is empty, private, and on the home's file system where it can be.
+    """Copy the home into ``folder``, which is empty, private, and preferably on the home's file system.
 
     Raises OSError, apsw.Error, and LockContention where the home did not hold still.
     """
@@ -128,8 +128,8 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def _naming(home: Home, path: str) -> Iterator[None]:
-    """Raise what names the database at ``path`` where that is emptied or damaged; the index's failures are told apart
-    from others by nobody.
+    """Raise an error that names the database at ``path`` if it is emptied or damaged. Errors of the index pass
+    unchanged.
     """
     from ingest.archive import archive
     from ingest.pipeline import remade
@@ -149,8 +149,8 @@ def _naming(home: Home, path: str) -> Iterator[None]:
             raise
         if basename(path) in DATABASES:
             raise chrome_archive.damaged(path, remade.reason(error)) from error
-        said = f"{path} is damaged: {remade.reason(error)}"
-        raise Internal(said, f"mv {path} {path}.damaged; brain index makes it again") from error
+        message = f"{path} is damaged: {remade.reason(error)}"
+        raise Internal(message, f"mv {path} {path}.damaged; brain index makes it again") from error
 
 
 def database(path: str, target: str) -> None:
@@ -164,7 +164,7 @@ def database(path: str, target: str) -> None:
         try:
             with copy.backup("main", source, "main") as backup:
                 backup.step(-1)
-            # A copy that nobody writes to needs no log beside it.
+            # A copy without writers needs no write-ahead log.
             copy.execute("pragma journal_mode=delete").fetchall()
         finally:
             copy.close()
@@ -173,7 +173,7 @@ def database(path: str, target: str) -> None:
 
 
 def _files(tree: str, left_out: tuple[str, ...]) -> Iterator[str]:
-    """Yield the regular files below ``tree`` that are nobody's half-written, lock or journal."""
+    """Yield the regular files below ``tree``, without temporary files, locks and journals."""
     for place, folders, names in os.walk(tree):
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and not (place == tree and name in left_out)
@@ -190,7 +190,7 @@ def _files(tree: str, left_out: tuple[str, ...]) -> Iterator[str]:
 
 
 def _link(path: str, target: str) -> None:
-    """Hold on to a file: most are replaced as a whole, so that a second name costs nothing; ledgers are copied."""
+    """Link a file, since most files are replaced as a whole; copy a ledger, which grows in place."""
     make_private(dirname(target))
     try:
         if not path.endswith(".jsonl"):
@@ -200,7 +200,7 @@ def _link(path: str, target: str) -> None:
         shutil.copyfile(path, target)
         shutil.copystat(path, target)
     except FileNotFoundError:
-        return  # it went meanwhile: what names it is looked for afterwards
+        return  # it vanished meanwhile: `_missing` finds it if a database names it
 
 
 def _forgotten(home: Home) -> tuple[bytes | None, bool]:
@@ -208,13 +208,13 @@ def _forgotten(home: Home) -> tuple[bytes | None, bool]:
 
 
 def _missing(home: Home, folder: str) -> list[Broken] | None:
-    """What the copy's catalogue names and is not there; None if it went while it was copied."""
+    """Return the objects that the copy's catalogue names and that are missing; None if they vanished meanwhile."""
     from ingest.archive.soundness import broken
 
     try:
         missing = broken(Home(folder))
     except BrainError:
-        broken(home)  # the damage is the home's, whose catalogue is to be named, and not that of the copy
+        broken(home)  # the home itself is damaged: name its catalogue, not the copy's
         raise
     if not missing:
         return []

@@ -1,7 +1,7 @@
-"""Everything that was installed taken out again, and proof that it is: a second look at each place.
+"""Removal of everything that was installed, proved by a second look at each place.
 
-What lies outside the home goes by the record (``ops.install.installed``). Inside it, the index and what is derived
-go; the documents go too unless they are to be kept, except backups, and files that nobody here has made.
+Outside the home, the record (``ops.install.installed``) names what to remove. Inside, the index and derived files are
+removed; the documents too, unless the user keeps them. Backups and files of other programs stay.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _LOCK_WAIT_S = 30
 _INDEX = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal")
 # Folders that runs write, whether or not the configuration still names them as collections.
 _WRITTEN = ("brain", "distilled", "chrome-history", "raw")
-# What is attempted besides paths.
+# Steps that are no paths.
 _ACTS = ("schedules", "the resident process")
 # Derived, though it lies in state/: made again by whatever needs it.
 _CACHES = ("config.cache", "pulse", "schedule.json")
 
 
 def plan(home: Home, *, keep_corpus: bool) -> dict[str, list[str]]:
-    """What would go: {"outside": paths of hooks, skills, schedules, completions; "inside": paths below the home;
-    "kept": what stays there}. Raises Internal if the record is damaged, BadInput for the configuration.
+    """Return the paths to remove: {"outside": hooks, skills, schedules, completions; "inside": paths below the home;
+    "kept": paths that stay there}. Raises Internal if the record is damaged, BadInput for the configuration.
     """
     record = installed.read(home)
     inside = list(_inside(home, keep_corpus=keep_corpus))
@@ -56,9 +56,9 @@ def plan(home: Home, *, keep_corpus: bool) -> dict[str, list[str]]:
 
 
 def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> dict[str, Any]:
-    """Remove it all; {"removed", "kept", "left"}: ``left``, [{"what", "path", "why"}], is what a second look found.
+    """Remove it all and return {"removed", "kept", "left"}; a second look found ``left``: [{"what", "path", "why"}].
 
-    One thing that cannot be removed does not keep the others. Raises LockContention while an index run goes on.
+    A failure does not stop the other removals. Raises LockContention during an index run.
     """
     where = schedule_files.setting(home, environ)
     planned = plan(home, keep_corpus=keep_corpus)
@@ -87,7 +87,7 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
         with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S):
             for path in planned["inside"]:
                 attempt(path, lambda path=path: _remove(path))  # type: ignore[misc]
-    with contextlib.suppress(OSError):  # whatever else lies in it is its user's
+    with contextlib.suppress(OSError):  # other files in it are the user's
         os.rmdir(home.root)
     if control.holder(home) is not None:
         failures.setdefault("the resident process", "one runs still, or again")
@@ -150,7 +150,7 @@ def _left(
     edited: list[str],
     failures: Mapping[str, str],
 ) -> Iterator[dict[str, str]]:
-    """Yield the second look: not at what was done, at what is there."""
+    """Look at each place again, whatever the removals reported."""
     for path in outside["hooks"]:
         if path in failures or hooks.events_of(path):  # a file that cannot be read cannot be shown to be clean
             yield _still("hook", path, failures)

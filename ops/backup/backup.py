@@ -1,8 +1,7 @@
-"""``brain backup``: one private file that holds a whole memory, tried out before it is called a backup.
+"""``brain backup``: one private file that holds a whole memory, tested before it gets its name.
 
-It is made of a snapshot (``ops.snapshot``), packed (``ops.backup.packing``), unpacked again into a home of
-its own, and that one is asked questions drawn from the corpus. ``ops.backup.restore`` takes it back; what is
-forgotten leaves it (``forget``).
+A snapshot (``ops.snapshot``) is packed (``ops.backup.packing``), unpacked into a scratch home, and asked questions
+drawn from the corpus. ``ops.backup.restore`` restores it; ``forget`` removes forgotten text from it.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _PREFIX = "brain-"
 _LOCK = "backup.lock"
 _WORK = "work"
 _WAIT_S = 600.0
-# What is to be taken out of backups, while that is under way: names, and nothing of any content.
+# The pending removal from backups: names, without any content.
 _JOB = "forgetting-backups.json"
 _NOTE = "last-backup.json"
 
@@ -57,15 +56,14 @@ def make(
 ) -> dict[str, Any]:
     """Back the home up into the folder ``to`` (default ``backups/``); returns the envelope of ``brain backup --json``.
 
-    ``verify`` restores the new file into a home of its own and asks it; the file goes again where that fails.
-    ``broken`` in it is what of the archive is missing, or, as ``verify`` finds, damaged: it is made all the same.
-    ``accepted``: its loss is known. ``unnamed``: objects of an archive whose catalogue was lost. ``left`` names the
-    older backups that still hold what was forgotten. Raises LockContention if another backup runs, Internal where it
-    did not stand the test, OSError, apsw.Error.
+    ``verify`` restores the new file into a scratch home and asks it questions; a failure removes the file. ``broken``
+    lists missing objects of the archive, and with ``verify`` damaged ones; ``accepted`` marks known losses. ``unnamed``
+    counts objects without a catalogue entry. ``left`` names the older backups that still hold forgotten text. Raises
+    LockContention if another backup runs, Internal if the test fails, OSError, apsw.Error.
     """
     started = time.perf_counter()
     folder = to or home.path(FOLDER)
-    Tombstones(home)  # the home's are to be named where they cannot be read, and not those of a copy
+    Tombstones(home)  # if they cannot be read, the error must name the home's file, not the copy's
     with working(home) as work:
         left = finish_forgetting(home)
         sweep_temporaries(folder)
@@ -75,7 +73,7 @@ def make(
         expected = questions.answers(taken.home, load(taken.home), asked) if asked else []
         if had_index and not with_index:
             if asked:
-                # Files may have come since it was last indexed: what is restored will find those too.
+                # Files may be newer than the index: the restored home will find those, too.
                 expected = _indexed_answers(taken.home, asked)
             os.unlink(taken.home.index)
         about = {
@@ -88,7 +86,7 @@ def make(
             "outside": taken.outside,
         }
         target = _name(folder, clock.now())
-        # It has its name once it has stood the test; what a killed run left is swept like any temporary file.
+        # It gets its name after the test; a killed run leaves a temporary file, which is swept.
         untried = join(folder, f".{basename(target)}.tmp")
         manifest = packing.pack(taken.home.root, untried, about, progress)
         try:
@@ -102,9 +100,9 @@ def make(
             raise
         sync_folder(folder)
         note = {"schema": 1, "at": about["made_at"], "path": target, "verified": verify}
-        # Every folder that ever took one: forgetting has to find them all, not the latest alone.
+        # Every folder that ever took a backup: forgetting must find all of them.
         if is_note_damaged(home):
-            os.replace(join(home.state, _NOTE), join(home.state, _NOTE + ASIDE))  # a notice of the doctor's says so
+            os.replace(join(home.state, _NOTE), join(home.state, _NOTE + ASIDE))  # the doctor reports it
         note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
         write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
     known, unnamed = losses.accepted(home), orphan_objects.count(home)
@@ -148,7 +146,7 @@ def listed(folder: str) -> list[str]:
 def last(home: Home) -> tuple[int, str] | None:
     """Return (when, path) of the last backup made of this home, None if there is none or its file is gone.
 
-    A note says so, as it may lie anywhere; one below the home speaks for itself.
+    A note names a backup in another folder; the folder of the home is listed.
     """
     found = [(at, path) for path in listed(home.path(FOLDER)) if (at := _made(path)) is not None]
     with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -160,7 +158,7 @@ def last(home: Home) -> tuple[int, str] | None:
 
 
 def _made(path: str) -> int | None:
-    """When a backup was made: as its name says, since forgetting writes it anew."""
+    """Return the time of a backup by its name, since forgetting changes the file's mtime."""
     return clock.parse_iso(basename(path).removeprefix(_PREFIX)[: len("20260428T091403Z")])
 
 
@@ -180,7 +178,7 @@ def _folders(home: Home) -> list[str]:
 
 
 def carry_folders(home: Home, copy: Home) -> None:
-    """Add the folders that took backups of ``home`` to the note of ``copy``: forgetting must reach all of them."""
+    """Add the backup folders of ``home`` to the note of ``copy``: forgetting must reach all of them."""
     folders = list(dict.fromkeys([*_folders(copy), *_folders(home)]))
     if folders:
         note = {**_noted(copy), **_noted(home), "folders": folders}
@@ -188,7 +186,7 @@ def carry_folders(home: Home, copy: Home) -> None:
 
 
 def _noted(home: Home) -> dict[str, Any]:
-    """What is noted of the last backup; empty if nothing is, or nothing that can be read."""
+    """Return the note on the last backup, {} if there is none or it cannot be read."""
     try:
         held = json.loads(read_or_none(join(home.state, _NOTE)) or b"{}")
     except ValueError:
@@ -197,13 +195,13 @@ def _noted(home: Home) -> dict[str, Any]:
 
 
 def is_note_damaged(home: Home) -> bool:
-    """Return True if it cannot be told any more which folders took backups."""
+    """Return True if the note exists and names no folder."""
     path = join(home.state, _NOTE)
     return os.path.exists(path) and not _folders(home)
 
 
 def replaced(home: Home) -> list[str]:
-    """Return the folders in which restoring has kept what was there."""
+    """Return the folders in which restores have kept the former state."""
     folder = home.path(FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -221,14 +219,14 @@ def forget(
     anywhere: bool = False,
     own: list[str] | None = None,
 ) -> list[str]:
-    """Take documents out of every known backup, by writing it anew; returns the backups that could not be.
+    """Remove documents from every known backup by rewriting it; return the backups that could not be rewritten.
 
-    ``anywhere``: ``probes`` are texts that must be nowhere: what only a backup holds of them by now goes, too. Without
-    documents and marks, a backup that holds none stays as it is. To ``own`` is added where in backups beyond the home
-    a person's own files say them.
+    ``anywhere``: no backup may hold the texts ``probes``, so documents that only a backup holds are removed, too.
+    Without documents and marks, a backup without such a text stays as it is. ``own`` collects the user's own files in
+    backups beyond the home that hold a text.
 
-    What is to be done is noted first, without content: a run that is killed is finished by the next one, or by the next
-    backup. Raises LockContention and OSError.
+    A note of the job, without content, is written first: the next run or backup finishes the job of a killed run.
+    Raises LockContention and OSError.
     """
     with working(home) as work:
         path = join(home.state, _JOB)
@@ -240,20 +238,17 @@ def forget(
 
 
 def forgetting(home: Home) -> bool:
-    """Return True if something is still to be taken out of backups."""
+    """Return True if a removal from backups is pending."""
     return os.path.exists(join(home.state, _JOB))
 
 
 def job(home: Home) -> dict[str, Any]:
-    """What is still to be taken out of backups, as it was noted. Raises EngineMissing if that is damaged."""
+    """Return the pending removal from backups. Raises EngineMissing if its note is damaged."""
     return _read_job(join(home.state, _JOB))
 
 
 def finish_forgetting(home: Home) -> list[str]:
-    """Finish what ``forget`` had begun and could not end; returns the backups that still could not be written anew.
-
-    The caller is ``working``.
-    """
+    """Finish a pending ``forget``; return the backups that still could not be rewritten. The caller is ``working``."""
     return _forget(home, job(home), join(home.state, _WORK), []) if forgetting(home) else []
 
 
@@ -313,9 +308,7 @@ def _forget(
 
 
 def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return (marks, documents) of what an unpacked backup holds of a text, and the home, where it
-    was chosen, no more.
-    """
+    """Return (marks, documents) with a text that the unpacked backup holds and the home no longer does."""
     from ingest.policy.forgetting import archived_with
     from ingest.sources.chrome import source as chrome
     from runtime.forgetting.own_documents import holding
@@ -329,7 +322,7 @@ def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list
 
 @contextlib.contextmanager
 def working(home: Home) -> Iterator[str]:
-    """A private folder below the home, for one process at a time; what a killed one left in it goes first."""
+    """Yield a private folder below the home, for one process at a time; remove the leftovers of a killed one first."""
     home.make()
     with FileLock(join(home.state, _LOCK), _WAIT_S):
         work = join(home.state, _WORK)
@@ -355,8 +348,8 @@ def _name(folder: str, now: int) -> str:
 def _try_out(
     path: str, place: str, asked: list[str], expected: list[Any], progress: packing.Progress | None
 ) -> tuple[int, list[Broken]]:
-    """Restore the file into ``place`` and ask; returns how many answers were the same, and what of the archive is
-    missing or damaged. Raises Internal.
+    """Restore the file into ``place`` and ask the questions; return the number of equal answers, and the archive's
+    missing or damaged objects. Raises Internal.
     """
     from ingest.archive.soundness import broken
 
@@ -384,7 +377,7 @@ def _indexed_answers(copy: Home, asked: list[str]) -> list[Any]:
 
 
 def _tidy(copy: Home) -> None:
-    """Remove what working in a home leaves that no backup holds."""
+    """Remove locks, logs and temporary folders, which no backup holds."""
     for name in os.listdir(copy.state):
         if name.endswith(".lock") or name in snapshot.NOT_KEPT:
             path = join(copy.state, name)

@@ -32,8 +32,8 @@ SUFFIX = ".tar.zst"
 _LEVEL = 9
 _PIECE = 1 << 20
 _MANIFEST_BYTES = 1 << 28
-# An archive may unpack to this many times its size, or to `ALWAYS_BYTES`: text shrinks to a tenth, a bomb to less than
-# a thousandth.
+# An archive may unpack to this many times its size, or to `ALWAYS_BYTES`. Text shrinks to a tenth, a zip bomb to less
+# than a thousandth.
 MOST_TIMES = 1000
 ALWAYS_BYTES = 256 << 20
 # Folders in a path. Removing a tree recurses once per folder, and Python allows about a thousand calls.
@@ -95,7 +95,7 @@ def pack(folder: str, target: str, about: dict[str, Any], progress: Progress | N
 
 
 def unpack(path: str, folder: str, progress: Progress | None = None) -> dict[str, Any]:
-    """Put the files of the backup at ``path`` below ``folder``, which is empty; returns its manifest.
+    """Put the files of the backup at ``path`` below the empty ``folder``; return the manifest.
 
     Nothing is written before the manifest is read and agrees with the names and sizes of all members.
     Raises BadInput if the file is no backup, is damaged, breaks a limit or is larger than the free disk; OSError.

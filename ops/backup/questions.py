@@ -1,4 +1,4 @@
-"""Questions drawn from the corpus itself, and what they are answered: how one state of a memory is held to another."""
+"""Questions drawn from the corpus and their answers: a comparison of two states of a memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Answer = list[tuple[str, str, int, str]]
 
 
 def draw(home: Home, count: int = COUNT) -> list[str]:
-    """Return up to ``count`` questions: words of documents that lie evenly through the index, the same ones each time.
+    """Return up to ``count`` questions: words of evenly spaced documents of the index, the same ones each time.
 
-    Raises EngineMissing if there is no index. The questions are not to be written anywhere: they quote documents.
+    Raises EngineMissing if there is no index. Do not store the questions: they quote documents.
     """
     connection = open_index(home.index)
     try:
@@ -39,7 +39,7 @@ def draw(home: Home, count: int = COUNT) -> list[str]:
 
 
 def answers(home: Home, config: Config, questions: list[str]) -> list[Answer | str]:
-    """What each question is answered: (uri, docid, line, snippet) a hit, in order; the error's name where it is none.
+    """Return the answer to each question: (uri, docid, line, snippet) per hit, in order, or the error's name.
 
     Raises EngineMissing if there is no index.
     """
@@ -57,9 +57,7 @@ def answers(home: Home, config: Config, questions: list[str]) -> list[Answer | s
 
 
 def same(before: list[Answer | str], after: list[Answer | str]) -> int:
-    """Return how many questions are answered alike. Hits are compared as a set: equal scores may
-    stand in either order.
-    """
+    """Return the number of equal answers. Hits are compared as a set: hits with equal scores have no order."""
     return sum(_set(one) == _set(other) for one, other in zip(before, after, strict=True))
 
 
@@ -74,7 +72,7 @@ def _set(answer: Answer | str) -> object:
 
 def _question(connection: apsw.Connection, digest: str) -> str:
     lines = (catalogue.text(connection, digest) or "").splitlines()
-    # From the middle outwards: frontmatter and headings look alike in many documents.
+    # Take the line with the most words: frontmatter and headings are alike in many documents.
     for line in sorted(lines, key=lambda each: (-min(_WORDS, len(_words(each))), each))[:1]:
         return " ".join(_words(line)[:_WORDS])
     return ""

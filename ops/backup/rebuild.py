@@ -1,4 +1,4 @@
-"""``brain rebuild``: the index is derived, and this proves it."""
+"""``brain rebuild``: make the index again from the corpus, and compare its answers with the former index's."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def rebuild(home: Home, config: Config, progress: Callable[[int, int, str], None] | None = None) -> dict[str, Any]:
-    """Index the corpus anew; returns the envelope of ``brain rebuild --json``.
+    """Rebuild the index and return the envelope of ``brain rebuild --json``.
 
-    ``alike`` of ``questions`` were answered as before; ``before`` says why nothing could be asked. Raises BadInput,
-    LockContention and EngineMissing.
+    ``alike`` of ``questions`` were answered as before; ``before`` is the reason if the former index could not be asked.
+    Raises BadInput, LockContention and EngineMissing.
     """
     from runtime.capture.indexing import index
 

@@ -59,7 +59,7 @@ def restore(
 ) -> dict[str, Any]:
     """Put what the backup at ``path`` holds into ``home``; returns the envelope of ``brain restore --json``.
 
-    What was forgotten in ``home`` stays away, and what was in ``beside``, the one that it is restored beside. Raises
+    Text that was forgotten in ``home``, or in ``beside``, the home that it is restored next to, is not restored. Raises
     Refused if the home holds something and ``force`` is not given, BadInput where the file is no whole backup (the home
     is then as it was), LockContention, OSError.
     """
@@ -117,7 +117,7 @@ def restore(
 
 
 def _bring_inbox(home: Home) -> None:
-    """Notes belong where the environment says that the inbox is; one that is there already stays as it is."""
+    """Move the restored notes to the inbox of the environment; existing notes stay."""
     restored = home.path("inbox")
     if home.inbox == restored or not os.path.isdir(restored):
         return
@@ -132,13 +132,13 @@ def _bring_inbox(home: Home) -> None:
 
 
 def _held(home: Home) -> list[str]:
-    """What of a memory lies in the home already, as names below it."""
+    """Return the names below the home that hold parts of a memory."""
     found = []
     for name in _state_last(snapshot.tops(home)):
         for folder, folders, names in os.walk(home.path(name)):
             folders[:] = [each for each in folders if not each.startswith(".")]
             if any(not each.endswith((".lock", ".cache")) for each in names if not each.startswith(".")):
-                # A command that looked at an empty home has left its row of telemetry there.
+                # A command on an empty home has left a row of telemetry.
                 if name != "logs" or folder != home.logs or names != ["usage.jsonl"]:
                     found.append(name)
                 break
@@ -195,9 +195,9 @@ def _state_last(names: Iterable[str]) -> list[str]:
 
 
 def _stay_forgotten(homes: Sequence[Home], copy: Home) -> int:
-    """Take out of the copy what was forgotten in ``homes`` since it was made; returns how many tombstones it lacked.
+    """Remove from the copy what was forgotten in ``homes`` after it was made; return how many tombstones it lacked.
 
-    What was excluded since stays known as well.
+    Later exclusions are kept, too.
     """
     from runtime.forgetting.forget import obey
 
@@ -246,7 +246,7 @@ def _removed(home: Home) -> list[list[str]]:
 
 
 def _swap(home: Home, copy: Home) -> str:
-    """Move what is there aside and what is staged into place; returns where the former is now."""
+    """Move the present files aside and the staged ones into place; return the folder of the former files."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock.now()))
     aside = home.path(backup.FOLDER, f"{backup.REPLACED}{stamp}-{os.getpid()}")
     home.make()
@@ -269,7 +269,7 @@ def _move(home: Home, job: dict[str, Any]) -> None:
         if name in job["going"] and os.path.lexists(place) and not os.path.lexists(kept):
             os.rename(place, kept)
         if os.path.lexists(staged):
-            if os.path.lexists(place):  # a command that ran meanwhile has made it, to leave its row of telemetry
+            if os.path.lexists(place):  # a command that ran meanwhile made it for its row of telemetry
                 os.rename(place, f"{kept}.{os.urandom(4).hex()}")
             os.rename(staged, place)
     sync_folder(home.root)
@@ -278,7 +278,7 @@ def _move(home: Home, job: dict[str, Any]) -> None:
 
 
 def finish(home: Home) -> bool:
-    """Finish what a killed run had begun; returns whether there was anything. Raises as ``journal``."""
+    """Finish the restore of a killed run; return True if there was one. Raises as ``journal``."""
     job = journal(home)
     if job is None:
         return False

@@ -1,1 +1,1 @@
-"""What the doctor looks at: one module a kind of thing, one function a check, none of which may stop another."""
+"""The doctor's checks: one module per subject, one function per check. A failing check stops no other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,14 @@ from ingest.archive import losses, orphan_objects, soundness
 from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from core.home import Home
     from ingest.archive.soundness import Broken
 
 
 def whole(context: CheckContext) -> Iterator[Finding]:
-    """No object is missing, or, where that is looked at, damaged; what its file still says can be stored anew."""
+    """No object of the archive is missing, or with ``deep`` damaged. An object can be stored again from its file."""
     try:
         broken = context.broken
     except EngineMissing as error:
@@ -31,14 +32,13 @@ def whole(context: CheckContext) -> Iterator[Finding]:
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
         there = {each.name for each in held if _is_there(context.home, each)}
-        mendable = [each for each in held if each.name in there]
+        repairable = [each for each in held if each.name in there]
         known = losses.accepted(context.home)
         lost = [each for each in held if each.name not in there and each.name not in known]
-        accepted = [each for each in held if each.name not in there and each.name in known]
-        if mendable:
+        if repairable:
             fix = "brain doctor --deep --fix" if context.deep else "brain doctor --fix"
-            said = f"{_said(mendable)}; the files they were made of are still there"
-            yield Finding(f"archive-broken:{source}", "warning", said, fix, _mending(context, source))
+            said = f"{_said(repairable)}; the files they were made of are still there"
+            yield Finding(f"archive-broken:{source}", "warning", said, fix, functools.partial(_repair, context, source))
         if lost:
             yield Finding(
                 f"archive-lost:{source}",
@@ -46,13 +46,10 @@ def whole(context: CheckContext) -> Iterator[Finding]:
                 f"{_said(lost)}; what they were made of is gone, or says something else by now",
                 f"{_out_of_a_backup(context, lost)}; where none has: brain doctor --accept-loss",
             )
-        if accepted:
-            said = f"{_said(accepted)}, as you know"
-            yield Finding(f"archive-accepted:{source}", "notice", said, _out_of_a_backup(context, accepted))
 
 
 def _renew_catalogue(context: CheckContext) -> str:
-    """Move the damaged catalogue aside, take the newest one that a backup has, and have a run store what it lacks."""
+    """Move the damaged catalogue aside, take the newest one out of a backup, and index what it lacks."""
     from ingest.archive.archive import CATALOGUE, FOLDER
     from ingest.pipeline import remade
     from ops.backup import backup, packing
@@ -78,11 +75,9 @@ def _renew_catalogue(context: CheckContext) -> str:
 
 
 def all_named(context: CheckContext) -> Iterator[Finding]:
-    """The catalogue names the objects: but for a few that killed runs left, whatever it does not name was lost."""
+    """The catalogue names every object, except a few that killed runs left."""
     found = orphan_objects.count(context.home)
     out = orphan_objects.way_out(context.home)
-    if found.accepted:
-        yield Finding("archive-unnamed-accepted", "notice", f"{orphan_objects.said(found.accepted)}, as you know", out)
     if found.new:
         yield Finding(
             "archive-unnamed",
@@ -93,11 +88,9 @@ def all_named(context: CheckContext) -> Iterator[Finding]:
 
 
 def accept(home: Home) -> str:
-    """Take what the archive has lost for good as known, and say of how much that was not. Reads every object.
+    """Accept the archive's permanent losses, objects without a catalogue entry included; return how many were new.
 
-    What no catalogue names is lost with it.
-
-    Raises BrainError if the catalogue cannot be read, OSError, LockContention.
+    It reads every object. Raises BrainError if the catalogue cannot be read, OSError, LockContention.
     """
     found = soundness.broken(home, contents=True)
     there = {each.name for each in found if _is_there(home, each)}
@@ -130,12 +123,8 @@ def _said(broken: list[Broken]) -> str:
     )
 
 
-def _mending(context: CheckContext, source: str) -> Callable[[], str]:
-    return lambda: _repair(context, source)
-
-
 def _repair(context: CheckContext, source: str) -> str:
-    """Have a run read the files again: those in the tool's own folders, then those that lie elsewhere."""
+    """Index the files again: those in the tool's own folders, then those elsewhere."""
     from ingest.archive.archive import FOLDER, object_path
     from runtime.capture.indexing import index
 
@@ -147,18 +136,18 @@ def _repair(context: CheckContext, source: str) -> str:
     elsewhere = sorted({each.path for each in left() if os.path.exists(each.path)})
     if elsewhere:
         index(context.home, context.config, source=source, roots=elsewhere, check_archive=context.deep)
-    # What its file does not say any more is not among those that are left either: it is an older version by now.
+    # If a file has changed since, the lost object is an older version now and no longer listed as broken.
     lost = {each.name for each in soundness.broken(context.home, contents=context.deep)}
     folder = context.home.path(FOLDER)
     stored = {name for name in before - lost if os.path.exists(object_path(folder, name))}
     if not stored:
-        raise Refused("none of them could be stored anew: their files say something else by now")
+        raise Refused("none of them could be stored again: their files have changed")
     more = f"; {len(before - stored)} could not be" if before - stored else ""
-    return f"stored {counted(len(stored), 'object')} anew{more}"
+    return f"stored {counted(len(stored), 'object')} again{more}"
 
 
 def visits(context: CheckContext) -> Iterator[Finding]:
-    """The archive of visits is whole, and every day that has a document is made of it."""
+    """The archive of visits is whole, and it holds the visits of every day that has a document."""
     from ingest.sources.chrome import archive as chrome_archive
 
     path = chrome_archive.place(context.home)

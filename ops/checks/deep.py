@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SAMPLE = 25
-# The share of questions that may find none of their documents.
+# The share of questions that may miss their documents.
 _LOST = 0.6
 
 

@@ -175,7 +175,7 @@ def _second_log(home: Home) -> str:
     try:
         path = load(home).section("doctor").get("log")
     except BrainError:
-        return ""  # a configuration that does not hold is a finding already
+        return ""  # an invalid configuration is a finding already
     return os.path.expanduser(path) if isinstance(path, str) else ""
 
 
@@ -214,9 +214,9 @@ _TIMEOUT_S = 5.0
 
 
 def notification(title: str, text: str, platform: str = sys.platform) -> list[str]:
-    """Return the argv that shows a notification, [] if there is no program for it.
+    """Return the command that shows a notification, [] if there is no program for it.
 
-    The texts are arguments of the script and no part of it: a file's name must not become a command.
+    The texts are arguments of the script: a file's name must not become a command.
     """
     if platform == "darwin":
         script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
@@ -226,7 +226,7 @@ def notification(title: str, text: str, platform: str = sys.platform) -> list[st
 
 
 def notify(title: str, text: str, environ: Mapping[str, str]) -> bool:
-    """Show a notification; whether it was handed over. ``BRAIN_NOTIFY=off`` shows none."""
+    """Show a desktop notification; return True if a program took it. ``BRAIN_NOTIFY=off`` shows none."""
     argv = notification(title, text)
     if not argv or environ.get("BRAIN_NOTIFY") == "off":
         return False

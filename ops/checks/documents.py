@@ -1,4 +1,4 @@
-"""What is written of the system is true: MAP.md's citations lead somewhere. Only a checkout has a map."""
+"""MAP.md is true: each citation ``path::symbol`` resolves. Only a checkout has a map."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def citations(text: str) -> list[tuple[str, str]]:
 
 
 def wrong(root: Path, path: str, symbol: str) -> str:
-    """Return why a citation does not resolve below ``root``, "" if it does."""
+    """Return the fault of a citation below ``root``, "" if it resolves."""
     cited = root / path
     if not cited.is_file():
         return f"{path} does not exist"

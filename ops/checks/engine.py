@@ -1,4 +1,4 @@
-"""The program itself: it starts, its engine is whole, and what it stands on is there."""
+"""The program: it starts, its engine is whole, and its dependencies load."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def engine(context: CheckContext) -> Iterator[Finding]:
         yield Finding("engine-fts5", "error", "this SQLite has no FTS5", "pip install --force-reinstall apsw")
     vec = found.get("sqlite_vec") or {}
     if "error" in vec or not vec.get("version"):
-        said = str(vec.get("error") or "sqlite-vec is not installed")
-        yield Finding("engine-vec", "error", said, "pip install --force-reinstall sqlite-vec")
+        message = str(vec.get("error") or "sqlite-vec is not installed")
+        yield Finding("engine-vec", "error", message, "pip install --force-reinstall sqlite-vec")
     named = context.environ.get("BRAIN_QMD") or "builtin"
     if named != "builtin" and not shutil.which(named):
         yield Finding("engine-qmd", "error", f"BRAIN_QMD names {named}, which is no executable", "unset BRAIN_QMD")
@@ -49,7 +49,7 @@ def starts(context: CheckContext) -> Iterator[Finding]:
 
 
 def processes(context: CheckContext) -> Iterator[Finding]:
-    """No process of ours has outlived whoever started it, and no lock is held for long."""
+    """No command of the brain runs for hours."""
     import psutil
 
     mine = os.getpid()
@@ -73,7 +73,7 @@ _LASTING = frozenset(("serve", "watch", "mcp"))
 
 
 def _is_ours(words: list[str], root: str, process: object) -> bool:
-    """Return True if a command line runs a command of this home that is meant to end by itself."""
+    """Return True if a command line runs a command on this home that should end by itself."""
     import psutil
 
     from runtime.resident import control

@@ -86,7 +86,7 @@ class CheckContext:
 
     @property
     def has_index(self) -> bool:
-        """Whether there is an index to look into."""
+        """True if the index exists."""
         return os.path.exists(self.home.index)
 
     def threshold(self, name: str, default: float) -> float:

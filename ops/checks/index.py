@@ -1,4 +1,4 @@
-"""The index: whole, of one mind with the markdown on disk, and fresh."""
+"""The index: whole, consistent with the markdown on disk, and fresh."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def integrity(context: CheckContext) -> Iterator[Finding]:
 
 
 def _is_of_the_machine(context: CheckContext, error: Exception) -> bool:
-    """Return True if a full disk or a permission is why the index cannot be read: each is a finding of its own."""
+    """Return True if a full disk or a permission prevents reading the index: each is a finding of its own."""
     from qmd.index.store import disk_full
 
     if isinstance(error, apsw.Error):
@@ -55,7 +55,7 @@ def _is_of_the_machine(context: CheckContext, error: Exception) -> bool:
 
 
 def full_text(context: CheckContext) -> Iterator[Finding]:
-    """Every active document stands in the full-text index, and nothing else does; a damaged index is not counted."""
+    """Every active document has text, full-text rows, facts and passages; a damaged index is not counted."""
     if _is_unsound(context):
         return
     for name, found in catalogue.gaps(context.index).items():
@@ -81,7 +81,7 @@ _LACKING = {
 
 
 def disk_and_index(context: CheckContext) -> Iterator[Finding]:
-    """What lies on disk is what the index has."""
+    """The index has the documents on disk."""
     for entry in context.report.get("collections", ()):
         if not isinstance(entry, dict) or "error" in entry:
             continue
@@ -111,7 +111,7 @@ def _is_own(context: CheckContext, folder: str) -> bool:
 
 
 def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
-    """Find the documents on disk that the index lacks; what a running command has just written is not among them."""
+    """Find the documents on disk that the index lacks, except those that a command is writing now."""
     from runtime.asking.absence import missing
 
     if not context.has_index:
@@ -128,7 +128,7 @@ def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
 
 
 def lexical(context: CheckContext) -> Iterator[Finding]:
-    """An index run has ended lately, where something waits."""
+    """If transcripts wait, an index run has ended lately."""
     waiting = context.report["transcripts"].get("waiting") or 0
     as_of = context.report["index"].get("as_of")
     if not waiting or not as_of:
@@ -147,7 +147,7 @@ def lexical(context: CheckContext) -> Iterator[Finding]:
 
 
 def vectors(context: CheckContext) -> Iterator[Finding]:
-    """Vectors belong to documents, and are not too far behind them."""
+    """The vectors are complete and not far behind the documents."""
     found = context.report.get("semantic") or {}
     if "error" in found:
         yield Finding("vectors", "error", str(found["error"]), "brain embed -f")
@@ -188,7 +188,7 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
 
 
 def log_size(context: CheckContext) -> Iterator[Finding]:
-    """The write-ahead log does not grow without end."""
+    """The write-ahead log is small."""
     path = f"{context.home.index}-wal"
     try:
         size = os.stat(path).st_size
@@ -201,7 +201,7 @@ def log_size(context: CheckContext) -> Iterator[Finding]:
 
 
 def contamination(context: CheckContext) -> Iterator[Finding]:
-    """No one class of documents crowds the others out of what is recent."""
+    """No collection crowds the others out of the recent documents."""
     if not context.has_index:
         return
     since = int(context.now) - 7 * 86_400
@@ -242,7 +242,7 @@ def _rebuild(context: CheckContext) -> Any:
         context.close()
         context.__dict__.pop("index", None)
         report = index(context.home, load(context.home), trust_stat=True, rebuild=True)
-        return f"the index was made anew from the markdown in {report['took_ms'] / 1000:.1f} s"
+        return f"the index was rebuilt from the markdown in {report['took_ms'] / 1000:.1f} s"
 
     return repair
 

@@ -1,4 +1,4 @@
-"""The home and the machine it stands on: permissions, space, clock, what killed processes left, the configuration."""
+"""The home and its machine: permissions, space, clock, leftovers of killed processes, the configuration."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def permissions(context: CheckContext) -> Iterator[Finding]:
     open_to_others: list[tuple[str, int]] = []
     for folder, folders, names in os.walk(context.home.root):
         if folder == context.home.root:
-            # The checkout may be the home: its code is nobody's secret.
+            # The checkout may be the home: its code is not secret.
             folders[:] = [name for name in folders if name not in (".git", ".venv")]
         for path, wanted in [(folder, PRIVATE_DIR), *((join(folder, name), PRIVATE_FILE) for name in names)]:
             try:
@@ -77,7 +77,7 @@ def disk(context: CheckContext) -> Iterator[Finding]:
 
 
 def clock(context: CheckContext) -> Iterator[Finding]:
-    """The clock is not behind what was written already: dates in answers, and 'unchanged since', depend on it."""
+    """The clock is not behind the files of the home: ages and change detection depend on it."""
     places = (context.home.usage, context.home.index, join(context.home.state, "sources.sqlite"))
     ahead = 0.0
     for path in places:
@@ -95,7 +95,7 @@ def clock(context: CheckContext) -> Iterator[Finding]:
 
 
 def leftovers(context: CheckContext) -> Iterator[Finding]:
-    """What killed writers left is old and few."""
+    """No killed writer left a temporary file."""
     old: list[str] = []
     for folder, _, names in os.walk(context.home.root):
         for name in names:
@@ -117,7 +117,7 @@ def leftovers(context: CheckContext) -> Iterator[Finding]:
 
 
 def copies(context: CheckContext) -> Iterator[Finding]:
-    """No killed process left a copy of another program's database: it holds what no policy has looked at."""
+    """No killed process left a copy of another program's database: its text has passed no policy."""
     from ingest.raw.sqlite_copy import abandoned, sweep
     from runtime.capture.indexing import COPIES
 
@@ -134,7 +134,7 @@ def copies(context: CheckContext) -> Iterator[Finding]:
 
 
 def links(context: CheckContext) -> Iterator[Finding]:
-    """No link in the home or of a collection leads nowhere."""
+    """No link in the home is dangling."""
     dead = []
     for folder, folders, names in os.walk(context.home.root):
         if folder == context.home.root:

@@ -1,4 +1,4 @@
-"""Restores, forgets and syncs that were begun have ended; if the configuration asks, the last backup is young."""
+"""Every restore, forget and sync has ended; the last backup is young, if the configuration asks for that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _DAY = 86_400
-# Sources that know the repositories they were pointed to, and nobody else does.
+# Sources that alone know which repositories they index.
 _REPOSITORIES = ("code", "git")
 
 
@@ -42,7 +42,7 @@ def restored_whole(context: CheckContext) -> Iterator[Finding]:
 
 
 def forgotten_in_backups(context: CheckContext) -> Iterator[Finding]:
-    """What was forgotten has left the backups, too."""
+    """No backup holds forgotten text."""
     if backup.forgetting(context.home) and not (yield from _damaged(context, "backup-forgetting", backup.job)):
         yield Finding(
             "backup-forgetting", "warning", "backups may still hold what was forgotten", "brain backup finishes that"
@@ -50,7 +50,7 @@ def forgotten_in_backups(context: CheckContext) -> Iterator[Finding]:
 
 
 def forgotten_whole(context: CheckContext) -> Iterator[Finding]:
-    """No ``brain forget`` was cut short before it had reached backups and histories."""
+    """No ``brain forget`` was interrupted before it reached backups and histories."""
     if forget.unfinished(context.home) and not (yield from _damaged(context, "forget-unfinished", forget.pending)):
         yield Finding(
             "forget-unfinished",
@@ -62,7 +62,7 @@ def forgotten_whole(context: CheckContext) -> Iterator[Finding]:
 
 
 def _damaged(context: CheckContext, name: str, read: Callable[[Home], object]) -> Generator[Finding, None, bool]:
-    """Whether the note of it cannot be read, which is then the finding."""
+    """Yield a finding and return True if the note cannot be read."""
     try:
         read(context.home)
     except EngineMissing as error:
@@ -72,7 +72,7 @@ def _damaged(context: CheckContext, name: str, read: Callable[[Home], object]) -
 
 
 def tombstones_known(context: CheckContext) -> Iterator[Finding]:
-    """What was forgotten can be read: no run reads anything without it."""
+    """The tombstones can be read: no run reads a source without them."""
     try:
         Tombstones(context.home)
     except EngineMissing as error:
@@ -80,7 +80,7 @@ def tombstones_known(context: CheckContext) -> Iterator[Finding]:
 
 
 def exclusions_known(context: CheckContext) -> Iterator[Finding]:
-    """What was excluded can be read: no run reads anything without it."""
+    """The exclusions can be read: no run reads a source without them."""
     try:
         Withheld(context.home).check()
     except EngineMissing as error:
@@ -95,7 +95,7 @@ def _go_on(context: CheckContext) -> str:
 
 
 def backup_is_young(context: CheckContext) -> Iterator[Finding]:
-    """The last backup is no older than ``doctor: {backup_days: N}``; without it, nothing is asked."""
+    """The last backup is no older than ``doctor: {backup_days: N}``; without the setting there is no check."""
     days = context.threshold("backup_days", 0)
     if not days:
         return
@@ -110,7 +110,7 @@ def backup_is_young(context: CheckContext) -> Iterator[Finding]:
 
 
 def state_is_sound(context: CheckContext) -> Iterator[Finding]:
-    """What is known of sources, of other machines and of backups can be read; what was made again is said."""
+    """The state of sources, other machines and backups can be read; a file that was set aside is reported."""
     home = context.home
     for name in remade.FILES:
         path, source = os.path.join(home.state, name), name.removesuffix(".sqlite")
@@ -141,7 +141,7 @@ def state_is_sound(context: CheckContext) -> Iterator[Finding]:
 
 
 def repository_is_sound(context: CheckContext) -> Iterator[Finding]:
-    """The repository of ``brain sync`` can be read, and no git that was killed has left its lock in it."""
+    """The repository of ``brain sync`` can be read, and no killed git has left a lock in it."""
     home = context.home
     if not sync.configured(home):
         return
@@ -160,8 +160,8 @@ def repository_is_sound(context: CheckContext) -> Iterator[Finding]:
             "sync-damaged",
             "error",
             f"{repository.path} is damaged: {fault}",
-            "brain doctor --fix makes it again from the documents: its history begins anew",
-            lambda: sync.begin_anew(home, context.environ),
+            "brain doctor --fix makes it again from the documents: its history restarts",
+            lambda: sync.restart(home, context.environ),
         )
 
 

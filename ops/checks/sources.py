@@ -1,4 +1,4 @@
-"""What comes in: no source gone silent, nothing unknown, nothing about to be deleted unread, no archive without end."""
+"""The sources: none is silent, no record is unknown, no transcript expires unread, the archive keeps its size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUEUE_DAYS = 6.0
 
 
 def failures(context: CheckContext) -> Iterator[Finding]:
-    """What could not be read is known, and is not much."""
+    """Every file of the sources was read completely."""
     for name, ledger in _ledgers(context):
         for key, kind, said in (
             ("failed_files", "source-failed", "could not be read"),
@@ -33,7 +33,7 @@ def failures(context: CheckContext) -> Iterator[Finding]:
 
 
 def drift(context: CheckContext) -> Iterator[Finding]:
-    """No record of a kind that this version does not know."""
+    """Every kind of record is known to this version."""
     for name, ledger in _ledgers(context):
         unknown = ledger.get("unknown")
         if isinstance(unknown, dict) and unknown:
@@ -57,19 +57,19 @@ def _by_source(connection: apsw.Connection) -> list[tuple[str, int, int, int]]:
 
 
 def silence(context: CheckContext) -> Iterator[Finding]:
-    """A source that used to bring something in still does."""
+    """A source that brought documents regularly still does."""
     if not context.has_index:
         return
     try:
         rows = _by_source(context.index)
     except (BrainError, apsw.Error):
-        return  # said by the check of the index
+        return  # `index.integrity` reports it
     limit = context.threshold("silent_days", _SILENT_DAYS)
     newest = max((ended for _, _, ended, _ in rows), default=0)
     for source, count, ended, first in rows:
         days = (context.now - ended) / 86_400
-        # Silence is relative: a source that comes every other week is not silent after six days, and neither is one
-        # while its user does not work at all.
+        # Silence is relative: a source with a session every other week is not silent after six days, and no source is
+        # while its user does not work.
         usual = (ended - first) / 86_400 / max(1, count - 1)
         if (
             source
@@ -104,7 +104,7 @@ def expiry(context: CheckContext) -> Iterator[Finding]:
 
 
 def size(context: CheckContext) -> Iterator[Finding]:
-    """The archive is no larger than it is meant to become."""
+    """The archive is not larger than ``archive: {max_gb}``."""
     found = context.report.get("archive")
     if isinstance(found, dict) and found.get("over"):
         yield Finding(

@@ -1,4 +1,4 @@
-"""What was installed outside the home: still there, as it was put there, and firing."""
+"""The installations outside the home: still there, unchanged, and firing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMAND_S = 20.0
 
 
 def record(context: CheckContext) -> Iterator[Finding]:
-    """What was installed can be read."""
+    """The record of installations can be read."""
     try:
         installed.read(context.home)
     except BrainError as error:
@@ -50,13 +50,13 @@ def hooks_fire(context: CheckContext) -> Iterator[Finding]:
 
 
 def skills_current(context: CheckContext) -> Iterator[Finding]:
-    """Skills that were installed are there and up to date."""
+    """Installed skills are there and up to date."""
     try:
         if not installed.read(context.home)["skills"]:
             return
         found = skills.status(context.home, os.path.join(claude_folder(context.environ), "skills"))
     except (BrainError, OSError):
-        return  # said by the check of the record
+        return  # reported by ``record``
     for skill in found:
         if skill["state"] in ("missing", "outdated"):
             yield Finding(
@@ -84,7 +84,7 @@ def skills_run(context: CheckContext) -> Iterator[Finding]:
 
 
 def _why_not(command: str) -> str:
-    """Return why a line of shell does not run from an empty environment, "" if it does."""
+    """Return the error of a shell line that runs from an empty environment, "" for none."""
     done = child.run(["/bin/sh", "-c", f"{command} --version"], timeout_s=_COMMAND_S, environ={}, folder="/")
     if done.timed_out:
         return f"it did not end within {_COMMAND_S:g} s"
@@ -93,7 +93,7 @@ def _why_not(command: str) -> str:
 
 
 def schedule(context: CheckContext) -> Iterator[Finding]:
-    """Jobs that were installed are loaded, and ended well when they last ran."""
+    """Installed jobs are loaded, and their last run succeeded."""
     for job in context.report.get("schedule", {}).get("jobs", ()):
         if "error" in job:
             yield Finding("schedule", "warning", f"{job['file']}: {job['error']}", "brain schedule install")
@@ -113,11 +113,11 @@ def schedule(context: CheckContext) -> Iterator[Finding]:
 
 
 def completions(context: CheckContext) -> Iterator[Finding]:
-    """What completes brain in a shell is where it was put."""
+    """The shell completion is where it was installed."""
     try:
         recorded = installed.read(context.home)["completions"]
     except BrainError:
-        return  # said by the check of the record
+        return  # reported by ``record``
     for path, details in recorded.items():
         if not os.path.exists(path):
             fix = f"brain completion install {details.get('shell') or ''}".rstrip()
@@ -125,14 +125,14 @@ def completions(context: CheckContext) -> Iterator[Finding]:
 
 
 def watch(context: CheckContext) -> Iterator[Finding]:
-    """What was to be watched is, by a process that can and whose runs end well."""
+    """A process watches this home if the configuration asks for that, and its runs succeed."""
     from runtime.resident import control
 
     wanted = False
     with contextlib.suppress(BrainError):  # an invalid configuration is a finding of its own
         wanted = context.config.section("serve").get("watch") is True
     found = control.status(context.home)
-    if not found["running"] and found["pid"] is not None:  # it may be about to
+    if not found["running"] and found["pid"] is not None:  # it may be starting
         time.sleep(_STARTING_S)
         found = control.status(context.home)
     role = (found.get("roles") or {}).get("watch") or {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def rows(context: CheckContext) -> Iterator[Finding]:
-    """Every line of the ledger, of what was rotated out of it, and of what other machines sent is one row."""
+    """Every line of the telemetry is one row, in rotated files and in those of other machines, too."""
     aside = f"{context.home.usage.removesuffix('.jsonl')}.torn"
     own = [("", path) for path in telemetry.ledgers(context.home)]
     for machine, path in (*own, *stats.machines(context.home).items()):
@@ -38,7 +38,7 @@ def rows(context: CheckContext) -> Iterator[Finding]:
 
 
 def _torn(path: str) -> list[int]:
-    """Return the numbers of the lines that are no rows; none of a file that is not there. Raises OSError."""
+    """Return the numbers of the lines that are no rows; [] for a missing file. Raises OSError."""
     try:
         stream = open(path, "rb")  # noqa: SIM115  # closed below
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def _private(path: str) -> str:
 
 
 def _set_aside(path: str, aside: str) -> str:
-    """Move the torn lines out under the writers' own lock: nothing that is appended meanwhile is lost."""
+    """Move the torn lines out under the writers' lock, so that no appended row is lost."""
     import fcntl
 
     with open(path, "rb+") as stream:
@@ -89,7 +89,7 @@ def _set_aside(path: str, aside: str) -> str:
             kept.writelines(bad)
             kept.flush()
             os.fsync(kept.fileno())
-        # In place, since writers hold the file open by its name: first the shorter text, then the new end.
+        # Rewrite in place, since writers hold the file open: first the shorter text, then the new end.
         stream.seek(0)
         stream.writelines(good)
         stream.truncate()
@@ -99,7 +99,7 @@ def _set_aside(path: str, aside: str) -> str:
 
 
 def gate(context: CheckContext) -> Iterator[Finding]:
-    """Every week that is over has its verdict; one that says no is shown until the next."""
+    """Every week that is over has its verdict; a negative one is shown until the next."""
     home = context.home
     try:
         for week in acceptance.owed(home, context.now):

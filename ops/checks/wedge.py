@@ -1,7 +1,7 @@
-"""The user-facing contract, tried on a scratch home: that questions are turned back, notes kept whole, codes right.
+"""Trials of the user-facing contract on a scratch home: refusals, notes, exit codes, telemetry.
 
-These are no unit tests: they run the installed program by its command line, so that a wheel has them and a broken
-installation fails them. All of them together take a few seconds. ``python ops/checks/wedge.py`` runs them alone.
+They run the installed program by its command line, so a wheel has them and a broken installation fails them. They take
+a few seconds. ``python ops/checks/wedge.py`` runs them alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
-if __name__ == "__main__":  # as a file: the rooms lie beside this one
+if __name__ == "__main__":  # as a file: the packages are above this folder
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from core.child import run
@@ -60,7 +60,7 @@ def indexed(scratch: Scratch) -> str:
 
 
 def escaping(scratch: Scratch) -> str:
-    """A question shaped like a shell command is turned back."""
+    """A question shaped like a shell command is refused."""
     code, said = scratch.brain("ask", "rm -rf $(pwd)")
     return "" if (code, said.get("error")) == (64, "bad_query") else f"a shell-shaped question gave {code}"
 
@@ -101,7 +101,7 @@ def missing(scratch: Scratch) -> str:
 
 
 def refusal(scratch: Scratch) -> str:
-    """What can be had again is refused."""
+    """A note that can be had from elsewhere is refused."""
     code, answer = scratch.brain("inbox", "Ran the tests and pushed the branch")
     return "" if (code, answer.get("error")) == (71, "refused") else f"an activity log gave {code}"
 
@@ -155,7 +155,7 @@ CHECKS = (contract,)
 
 
 def main() -> int:
-    """Print what does not hold, a line each; 1 where anything does not, else 0."""
+    """Print each failed trial and return 1 if there is one."""
     from core.home import resolve
 
     wrong = [finding.evidence for finding in contract(CheckContext(resolve(), os.environ, time.time()))]

@@ -1,1 +1,1 @@
-"""What is installed outside the home: hooks, skills, completion."""
+"""Installation outside the home: hooks, skills, completion."""

@@ -1,7 +1,7 @@
-"""Completion put where each shell looks for it: one file of ours a shell, in the record, and no file of anybody edited.
+"""Shell completion: one recorded file per shell, in the folder that the shell searches. No file of the user is edited.
 
-Places: bash-completion's README (``BASH_COMPLETION_USER_DIR``), fish's manual ("Where to put completions"). zsh has no
-folder of a user's own that it always searches: its file lies in one that ``fpath`` is to name.
+Sources: bash-completion's README (``BASH_COMPLETION_USER_DIR``), fish's manual ("Where to put completions"). zsh
+searches no folder of the user by default: ``fpath`` must name the file's folder.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def place(shell: str, environ: Mapping[str, str]) -> str:
 
 
 def hint(shell: str, path: str) -> str:
-    """What the user's own configuration must have for the file to be read."""
+    """Return what the user must do so that the shell reads the file."""
     if shell == "zsh":
         return f"in ~/.zshrc, before compinit: fpath=({dirname(path)} $fpath)"
     if shell == "bash":
@@ -62,9 +62,9 @@ def hint(shell: str, path: str) -> str:
 
 
 def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Write the file and record it; {"shell", "path", "next"}.
+    """Write the file and record it; return {"shell", "path", "next"}.
 
-    Raises Refused if a file lies there that is not as this left it, OSError, Internal.
+    Raises Refused if another file, or an edited one, is there; OSError, Internal.
     """
     path = place(shell, environ)
     there = read_or_none(path)
@@ -78,7 +78,7 @@ def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any
 
 
 def uninstall(home: Home) -> dict[str, list[str]]:
-    """Remove what was installed; {"removed", "kept" (edited since: its user's)}. Raises OSError, Internal."""
+    """Remove the installed files; return {"removed", "kept" (edited by the user)}. Raises OSError, Internal."""
     removed: list[str] = []
     kept: list[str] = []
     for path, details in installed.read(home)[_KIND].items():

@@ -1,6 +1,6 @@
-"""Claude Code's hooks: ours put into a settings file and taken out again, every other byte of it left as it is.
+"""Claude Code's hooks: add ours to a settings file and remove them, without changing any other byte.
 
-The settings' form is the vendor's: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``.
+The vendor's form is: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-# What each hook of ours answers to: event → its words. The Stop hook brings a session start that only speaks of misses.
+# Hook → event → its words. The Stop hook adds a session start that only reports missed transcripts.
 HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "stop": {
         "Stop": ("stop",),
@@ -36,7 +36,7 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     "session-start": {"SessionStart": ("session-start",)},
     "prompt": {"UserPromptSubmit": ("prompt",)},
 }
-# Seconds until Claude Code gives a hook up: far above what ours take, far below what a person would wait.
+# Seconds until Claude Code ends a hook: far above the duration of ours, far below a person's patience.
 _TIMEOUT_S = 10
 _RETRIES = 5
 
@@ -50,7 +50,7 @@ def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
     for name in chosen:
         if name not in HOOKS:
             raise BadInput(f"there is no hook {name!r}", f"one of: {', '.join(HOOKS)}")
-    # In this order a session start that recalls takes the place of the one that speaks of misses only: it does both.
+    # In this order a session start that recalls replaces the one that only reports misses: it does both.
     for name in (name for name in HOOKS if name in chosen):
         for event, words in HOOKS[name].items():
             command = program.shell_line(home, "hook", *words)
@@ -59,7 +59,7 @@ def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def settings_file(environ: Mapping[str, str], *, project: bool = False, file: str = "") -> str:
-    """Return the settings file meant: ``file``, else the project's that one stands in, else the user's."""
+    """Return the settings file: ``file``, else the one of the project in the working directory, else the user's."""
     if file:
         return os.path.abspath(expanduser(file))
     if project:
@@ -68,7 +68,7 @@ def settings_file(environ: Mapping[str, str], *, project: bool = False, file: st
 
 
 def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
-    """Bring ``path`` to hold exactly ``hooks`` of ours; what was there before is kept in ``state/backup``.
+    """Make ``path`` hold exactly ``hooks`` of ours; the former file is kept in ``state/backup``.
 
     Returns {"file", "changed", "events", "backup"}. Raises BadInput if the file is not one that can be edited.
     """
@@ -146,7 +146,7 @@ def _missing_program(command: str) -> str:
 
 
 def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    target = realpath(path)  # settings are often a link into a repository of dotfiles, and stay one
+    target = realpath(path)  # settings are often a link into a repository of dotfiles: keep the link
     for _ in range(_RETRIES):
         before = _read(target)
         text = before.decode("utf-8") if before is not None else "{}\n"
@@ -156,7 +156,7 @@ def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[
             return {"file": path, "changed": False, "events": events, "backup": None}
         backup = _keep(home, before)
         if _read(target) != before:
-            continue  # somebody wrote in between: on top of theirs, then
+            continue  # another program wrote meanwhile: apply the change to its text
         mode = os.stat(target).st_mode & 0o777 if before is not None else 0o600
         write_atomic(target, changed.encode())
         os.chmod(target, mode)
@@ -203,7 +203,7 @@ def _with(text: str, entries: Mapping[str, dict[str, Any]], path: str) -> str:
                 text = _adding(text, event, entry)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path} cannot be edited: {error}", "repair it by hand; nothing was changed") from None
-    json.loads(text.removeprefix("\ufeff"))  # what is written is JSON, or nothing is written
+    json.loads(text.removeprefix("\ufeff"))  # write JSON, or nothing
     return text
 
 
@@ -250,7 +250,7 @@ def _adding(text: str, event: str, entry: dict[str, Any]) -> str:
 
 
 def _without(text: str, event: str, start: int) -> str:
-    """Return ``text`` without the hook entry that begins at ``start``, and without what it leaves empty above it."""
+    """Return ``text`` without the hook entry that begins at ``start``, and without containers that become empty."""
     members = json_edit.members(text, _top(text))
     events = _events(text)
     groups = json_edit.items(text, events[event].value)

@@ -1,7 +1,7 @@
-"""What was installed outside the home, and where: the one record that status, the doctor and teardown go by.
+"""The record of installations outside the home, for status, the doctor and teardown.
 
-``state/installed.json``: kind → path → what was put there. It cannot be derived: a hook in a settings file that nobody
-remembers is found by nothing else.
+``state/installed.json``: kind → path → details. The record cannot be derived: nothing else names the settings files
+with our hooks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def add(home: Home, kind: str, path: str, details: Mapping[str, Any]) -> None:
-    """Record what was installed at ``path``, in place of what was recorded for it. Raises Internal, OSError."""
+    """Record an installation at ``path``, replacing its former record. Raises Internal, OSError."""
     home.make()
     with FileLock(f"{_path(home)}.lock", 10):
         found = read(home)
@@ -55,7 +55,7 @@ def add(home: Home, kind: str, path: str, details: Mapping[str, Any]) -> None:
 
 
 def drop(home: Home, kind: str, path: str) -> None:
-    """Forget what was recorded for ``path``. Raises Internal, OSError."""
+    """Remove the record of ``path``. Raises Internal, OSError."""
     home.make()
     with FileLock(f"{_path(home)}.lock", 10):
         found = read(home)

@@ -1,7 +1,7 @@
-"""Edits of a JSON file that leave every other byte as it is: where a value stands, how one goes in and out.
+"""Edits of a JSON text that leave every other byte as it is: positions of values, insertion, removal.
 
-Settings files are written by hand and by other programs; parsing and writing one again would change its indentation,
-its escapes and its numbers. The grammar is RFC 8259's, read by the standard decoder; only positions are ours.
+People and other programs write settings files; parsing and dumping would change indentation, escapes and numbers. The
+standard decoder reads the grammar (RFC 8259); this module only keeps positions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _decoder = JSONDecoder()
 
 
 class Span(NamedTuple):
-    """Where a member of an object or an item of an array stands: its start (the key's), its value's start, its end."""
+    """The positions of a member or an array item: its start (the key's), its value's start, its end."""
 
     start: int
     value: int
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 def members(text: str, at: int) -> dict[str, Span]:
-    """Key → where it stands, of the object that begins at ``at``. Raises ValueError (also for a repeated key)."""
+    """Return key → span for the object that begins at ``at``. Raises ValueError (also for a repeated key)."""
     found: dict[str, Span] = {}
     at = _skip(text, _expect(text, at, "{"))
     while text[at : at + 1] != "}":
@@ -39,7 +39,7 @@ def members(text: str, at: int) -> dict[str, Span]:
 
 
 def items(text: str, at: int) -> list[Span]:
-    """Return where the items of the array that begins at ``at`` stand. Raises ValueError."""
+    """Return the spans of the items of the array that begins at ``at``. Raises ValueError."""
     found: list[Span] = []
     at = _skip(text, _expect(text, at, "["))
     while text[at : at + 1] != "]":
@@ -50,7 +50,7 @@ def items(text: str, at: int) -> list[Span]:
 
 
 def start(text: str) -> int:
-    """Return where the file's one value begins. Raises ValueError if the text is not one JSON value."""
+    """Return the position of the file's one value. Raises ValueError if the text is not one JSON value."""
     json.loads(text)
     return _skip(text, 0)
 
@@ -99,7 +99,7 @@ def indentation(text: str) -> str:
 
 
 def dump(value: Any, unit: str) -> str:
-    """Return ``value`` as JSON, indented by ``unit`` where there is one, to be put in by ``insert``."""
+    """Return ``value`` as JSON for ``insert``, indented by ``unit`` unless that is ""."""
     return json.dumps(value, ensure_ascii=False, indent=unit or None)
 
 

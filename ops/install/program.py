@@ -1,4 +1,4 @@
-"""How something else starts this brain: the command line that hooks and schedulers are given."""
+"""The command line by which hooks, skills and schedulers start this brain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from os.path import abspath, dirname, isfile, join
 from core.home import Home
 
 _ROOT = dirname(dirname(dirname(abspath(__file__))))
-# Where a POSIX shell that was started with an empty environment looks for programs.
+# The search path of a POSIX shell with an empty environment.
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -26,7 +26,7 @@ def command() -> list[str]:
 
 
 def environment(home: Home) -> dict[str, str]:
-    """What a process that starts with an empty environment must be told to find this home."""
+    """Return the variables by which a process with an empty environment finds this home."""
     found = {}
     if home.root != os.path.expanduser("~/.brain"):
         found["BRAIN_HOME"] = home.root
@@ -47,6 +47,6 @@ def agent_command(home: Home) -> str:
 
 
 def shell_line(home: Home, *words: str) -> str:
-    """One line of POSIX shell that runs ``brain WORDS`` on this home, whatever the folder and the environment."""
-    told = [f"{name}={shlex.quote(value)}" for name, value in environment(home).items()]
-    return " ".join([*told, shlex.join([*command(), *words])])
+    """Return one line of POSIX shell that runs ``brain WORDS`` on this home, in any folder and environment."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in environment(home).items()]
+    return " ".join([*variables, shlex.join([*command(), *words])])

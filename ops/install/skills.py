@@ -1,7 +1,7 @@
-"""The skills, put where agents look for them: with the scopes their user wants, and taken out again.
+"""Installation of the skills where agents look for them, with the user's scopes, and their removal.
 
-Two forms: Claude Code's, with ``paths`` and ``when_to_use``; and the open one (https://agentskills.io/specification),
-which has neither, for every other agent that reads ``~/.agents/skills``.
+There are two forms: Claude Code's, with ``paths`` and ``when_to_use``; and the open one
+(https://agentskills.io/specification) without them, for other agents that read ``~/.agents/skills``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FILE = "SKILL.md"
 _PREFIX = "brain-"
-# The open form permits a description of so many characters.
+# The open form limits a description to this many characters.
 _OPEN_DESCRIPTION = 1024
 _ANY = "**"
 # A command in running text, in a fenced block or in a rule of ``allowed-tools``.
@@ -43,7 +43,7 @@ def names() -> list[str]:
 
 
 def folder(environ: Mapping[str, str], *, dest: str = "", agents: bool = False) -> str:
-    """Return where to put them: ``dest``, else what other agents read, else Claude Code's."""
+    """Return the folder for the skills: ``dest``, else that of other agents, else Claude Code's."""
     if dest:
         return os.path.abspath(expanduser(dest))
     return expanduser("~/.agents/skills") if agents else join(claude_folder(environ), "skills")
@@ -67,7 +67,7 @@ def scopes(given: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _is_glob(text: str) -> bool:
-    """Return True if every bracket and brace of a glob is closed; Claude Code takes no other as one."""
+    """Return True if every bracket and brace of a glob is closed; Claude Code ignores any other glob."""
     opened = ""
     for character in text:
         if opened == "[":
@@ -120,7 +120,7 @@ def commands(data: bytes) -> list[str]:
 def install(
     home: Home, where: str, given: Mapping[str, list[str]], *, agents: bool = False, force: bool = False
 ) -> list[dict[str, Any]]:
-    """Put every skill below ``where``; one that its user has edited stays as it is without ``force``.
+    """Put every skill below ``where``; without ``force``, a skill that the user has edited stays.
 
     Returns for each {"name", "path", "outcome": installed | unchanged | kept, "scopes"}. Raises OSError.
     """
@@ -150,7 +150,7 @@ def install(
 
 
 def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, Any]]:
-    """Take out what ``install`` put below ``where``; what its user has edited stays without ``force``."""
+    """Remove the skills below ``where``; without ``force``, a skill that the user has edited stays."""
     report = []
     for path, record in installed.read(home)["skills"].items():
         if dirname(dirname(path)) != where:
@@ -160,7 +160,7 @@ def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, 
         if not kept:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            with contextlib.suppress(OSError):  # what else lies in the folder is its user's
+            with contextlib.suppress(OSError):  # other files in the folder are the user's
                 os.rmdir(dirname(path))
             installed.drop(home, "skills", path)
         report.append({"name": basename(dirname(path)), "path": path, "outcome": "kept" if kept else "removed"})
@@ -168,7 +168,7 @@ def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, 
 
 
 def status(home: Home, where: str) -> list[dict[str, Any]]:
-    """For each skill below ``where`` and wherever else one was installed: {"name", "path", "state", "scopes"}.
+    """Return {"name", "path", "state", "scopes"} for each skill below ``where`` and each recorded one.
 
     ``state``: current, outdated (``brain skills install`` brings it up to date), edited (its user changed it), missing
     (it was installed and is gone), not installed.

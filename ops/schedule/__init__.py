@@ -1,1 +1,1 @@
-"""Jobs for the machine's scheduler."""
+"""Jobs for the machine's scheduler: launchd, systemd or cron."""

@@ -1,4 +1,4 @@
-"""The files that each scheduler is given, made from the table of jobs and from nothing else.
+"""The files for each scheduler, made from the table of jobs.
 
 launchd.plist(5), systemd.timer(5) and crontab(5) are the formats. ``python -m ops.schedule.files`` writes the examples
 in ``launchd/``.
@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 
 SCHEDULERS = ("launchd", "systemd", "cron")
 _NICE = 10
-# What a scheduler does not hand on, and our own program reads.
-_TOLD = ("BRAIN_QMD", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+# Variables that the program reads and a scheduler does not pass on.
+_PASSED_ON = ("BRAIN_QMD", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 EXAMPLES = {"launchd": "launchd", "systemd": join("launchd", "systemd"), "cron": join("launchd", "crontab")}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How jobs are started here: the words that start brain, what their environment holds, where scripts lie ("" for
-    nowhere), and a tag in their names where the home is not the usual one, so that two homes have jobs of their own."""
+    """How jobs are started here.
+
+    ``command`` are the words that start brain; ``scripts`` is the folder of job scripts, "" for none. ``tag`` is a part
+    of the jobs' names, so that two homes have different jobs; "" for the default home."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(hash=False)
@@ -44,20 +46,20 @@ class Setting:
 
 
 def setting(home: Home, environ: Mapping[str, str]) -> Setting:
-    """Return the running brain's, on ``home``. Raises BadInput if a path cannot stand in a scheduler's file."""
-    told = program.environment(home)
-    tag = hashlib.sha256(home.root.encode()).hexdigest()[:8] if "BRAIN_HOME" in told else ""
-    told |= {name: environ[name] for name in _TOLD if environ.get(name)}
-    if "BRAIN_QMD" in told:
-        told["PATH"] = environ.get("PATH", os.defpath)  # another engine needs its own interpreter
-    told["BRAIN_SURFACE"] = "launchd"
+    """Return the setting of the running brain on ``home``. Raises BadInput if a scheduler's file cannot hold a path."""
+    variables = program.environment(home)
+    tag = hashlib.sha256(home.root.encode()).hexdigest()[:8] if "BRAIN_HOME" in variables else ""
+    variables |= {name: environ[name] for name in _PASSED_ON if environ.get(name)}
+    if "BRAIN_QMD" in variables:
+        variables["PATH"] = environ.get("PATH", os.defpath)  # another engine needs its own interpreter
+    variables["BRAIN_SURFACE"] = "launchd"
     command = tuple(program.command())
-    for text in (*command, *told.values()):
+    for text in (*command, *variables.values()):
         if any(ord(character) < 32 for character in text):
             raise BadInput(f"a scheduler's file cannot hold the path {text!r}", "move it to a folder with a plain name")
     root = checkout() or ""
     there = root and all(isfile(join(root, job.script)) for job in JOBS if job.script)
-    return Setting(command, told, root if there else "", tag)
+    return Setting(command, variables, root if there else "", tag)
 
 
 def command_line(job: Job, where: Setting) -> list[str]:
@@ -103,8 +105,8 @@ def files(scheduler: str, jobs: Iterable[Job], where: Setting) -> dict[str, str]
 def plist(job: Job, where: Setting) -> str:
     """Return launchd's property list of ``job``.
 
-    ``StartCalendarInterval`` runs once on waking for what sleep missed (``StartInterval`` would not); ``RunAtLoad``
-    makes up for what was missed while the machine was off: a run that is not due ends at once.
+    ``StartCalendarInterval`` runs a job that sleep missed once on waking (``StartInterval`` would not). ``RunAtLoad``
+    runs a job that was missed while the machine was off; a run that is not due ends at once.
     """
     at: list[dict[str, int]] = [{"Minute": minute} for minute in job.minutes]
     if job.hour is not None:
@@ -125,19 +127,23 @@ def plist(job: Job, where: Setting) -> str:
 
 def service(job: Job, where: Setting) -> str:
     """Return systemd's service of ``job``."""
-    told = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(where.environment.items()))
+    variables = "".join(
+        f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(where.environment.items())
+    )
     words = " ".join(_quoted(word.replace("$", "$$")) for word in command_line(job, where))
-    # A job that has something to report has not failed.
+    # A job with findings has not failed.
     success = "SuccessExitStatus=1\n" if any(FINDINGS in step.fine for step in job.steps) else ""
     return (
         f"[Unit]\nDescription=brain: {job.summary}\n\n"
-        f"[Service]\nType=oneshot\nExecStart={words}\n{told}{success}"
+        f"[Service]\nType=oneshot\nExecStart={words}\n{variables}{success}"
         f"Nice={_NICE}\nIOSchedulingClass=idle\nCPUSchedulingPolicy=batch\nUMask=0077\n"
     )
 
 
 def timer(job: Job) -> str:
-    """Return systemd's timer of ``job``: ``Persistent`` makes up for what sleep or a switched-off machine missed."""
+    """Return systemd's timer of ``job``. ``Persistent`` runs a job later that sleep or a
+    switched-off machine missed.
+    """
     hour = "*" if job.hour is None else f"{job.hour:02}"
     at = ",".join(f"{minute:02}" for minute in job.minutes)
     return (
@@ -150,13 +156,13 @@ def timer(job: Job) -> str:
 def crontab(jobs: Iterable[Job], where: Setting) -> str:
     """Return a fragment of a crontab, between two marks.
 
-    cron makes up for nothing, so each job is called every hour and finds out itself whether a run is due.
+    cron runs no missed job later, so each job is called every hour and ends at once if no run is due.
     """
-    told = [f"{name}={shlex.quote(value)}" for name, value in sorted(where.environment.items())]
+    variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(where.environment.items())]
     lines = []
     for job in jobs:
         words = shlex.join(command_line(job, where))
-        command = " ".join(["env", *told, "nice", "-n", str(_NICE), words]).replace("%", "\\%")
+        command = " ".join(["env", *variables, "nice", "-n", str(_NICE), words]).replace("%", "\\%")
         at = ",".join(map(str, job.minutes))
         lines.append(f"{at} * * * * {command} >/dev/null 2>&1")
     begin, end = marks(where)
@@ -164,7 +170,7 @@ def crontab(jobs: Iterable[Job], where: Setting) -> str:
 
 
 def marks(where: Setting) -> tuple[str, str]:
-    """Return the lines that a fragment of ours stands between."""
+    """Return the lines before and after our fragment of a crontab."""
     name = f"brain {where.tag}".rstrip()
     return f"# {name}: begin (written by `brain schedule install`)", f"# {name}: end"
 

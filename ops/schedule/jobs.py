@@ -1,4 +1,4 @@
-"""What runs by itself, and when: the one table that every scheduler's files are made from.
+"""The table of scheduled jobs, from which every scheduler's files are made.
 
 Times are the machine's local ones, as launchd, systemd and cron read them.
 """
@@ -21,7 +21,7 @@ _HOUR_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of a job: its words after ``brain``, and the seconds until it is ended.
+    """One command of a job: the words after ``brain``, and its time limit in seconds.
 
     A step that is not ``cheap`` waits while the machine runs on its battery. ``fine`` are exit codes that are no
     failure: another run holds the lock, or there is nothing to judge yet.
@@ -37,7 +37,7 @@ class Step:
 class Job:
     """Steps at the given ``minutes`` of every hour, or of one ``hour`` of the day.
 
-    ``script`` is a file of the checkout that does the same and needs no working Python; it goes before the steps.
+    ``script`` is a file of the checkout that does the same without a working Python; it is preferred to the steps.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Job:
     script: str = ""
 
 
-# The minutes are odd on purpose: on the hour every machine's every job wakes up at once.
+# The minutes are odd on purpose: jobs of many programs start on the hour.
 JOBS: tuple[Job, ...] = (
     Job(
         "doctor",
@@ -103,8 +103,8 @@ def upcoming(which: Job, now: float) -> float:
 
 
 def due(which: Job, last: float | None, now: float) -> bool:
-    """Return True if a run is owed, given when the last one began; a last run in the future is a clock that was set
-    back.
+    """Return True if a run is due; ``last`` is the start of the last one. A start in the future means a clock that was
+    set back.
     """
     return last is None or last > now or last < previous(which, now)
 

@@ -1,6 +1,6 @@
-"""A scheduled run of one job: not beside another of it, not before it is due, dear steps not on the battery.
+"""A scheduled run of one job: one at a time, when it is due, expensive steps not on the battery.
 
-How each job last ran is kept in ``state/schedule.json``, what its steps said in ``logs/schedule.log``.
+The last run of each job is kept in ``state/schedule.json``, the output of its steps in ``logs/schedule.log``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-# Set by a person's `brain schedule run`: due or not, on the battery or not.
+# Set by the user's `brain schedule run`: run although it is not due, and on the battery.
 NOW = "_BRAIN_SCHEDULE_NOW"
-# What launchd, systemd and cron hand to a job, none of which knows a shell's profile.
+# The PATH that launchd, systemd and cron give a job: they read no shell profile.
 _PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 _LOG_BYTES = 1 << 20
 _LINE = 300
 _LOCK_WAIT_S = 10
-# Another run's lock: each try waits for it itself, and a job of once a day cannot wait for tomorrow.
+# Tries while another run holds the lock: each one waits, and a daily job cannot wait for tomorrow.
 _TRIES = 3
 _FULL_S = 4 * 3600
 
@@ -44,7 +44,7 @@ def read(home: Home) -> dict[str, dict[str, Any]]:
     try:
         found = json.loads(read_or_none(_state(home)) or b"{}")
     except ValueError:
-        return {}  # what it said is made again by the next run
+        return {}  # the next run writes it again
     return {str(name): run for name, run in found.items() if isinstance(run, dict)} if isinstance(found, dict) else {}
 
 
@@ -54,7 +54,7 @@ def started(run: Mapping[str, Any] | None) -> float | None:
 
 
 def scheduled(home: Home, job: Job, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Do what the scheduler called for; {"job", "outcome", "exit_code", "steps", "deferred"}.
+    """Run a job for the scheduler; return {"job", "outcome", "exit_code", "steps", "deferred"}.
 
     ``outcome``: done, failed, deferred (every step waits for the power line), not due, overlap. Raises EngineMissing
     where the home has gone: a scheduled job never makes one.
@@ -91,8 +91,8 @@ def _run(home: Home, job: Job, environ: Mapping[str, str]) -> dict[str, Any]:
     deferred = [_said(step) for step in job.steps if step not in steps]
     if not steps:
         return _outcome(job, "deferred", OK, deferred=deferred)
-    told = {name: value for name, value in environ.items() if name != NOW}
-    done = [_step(home, job, step, told) for step in steps]
+    passed_on = {name: value for name, value in environ.items() if name != NOW}
+    done = [_step(home, job, step, passed_on) for step in steps]
     bad = next((step["exit_code"] for step in done if not step["fine"]), None)
     findings = any(step["exit_code"] == FINDINGS for step in done)
     code = bad if bad is not None else FINDINGS if findings else OK
@@ -149,7 +149,7 @@ def _state(home: Home) -> str:
 
 
 def _log(home: Home, head: str, said: str) -> None:
-    """Append to the log, 0600; past a megabyte the one before it is let go."""
+    """Append to the log, mode 0600; above a megabyte it replaces the previous log."""
     path = join(home.logs, "schedule.log")
     try:
         make_private(home.logs)

@@ -1,4 +1,4 @@
-"""The jobs given to this machine's scheduler, looked up in it, and taken from it again."""
+"""Installation, state and removal of the jobs in this machine's scheduler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KIND = "schedules"
 CRONTAB = "crontab"
 _TIMEOUT_S = 15
-# launchd lets go of a job some time after it has said so; until then it takes no new one of that name.
+# launchd removes a job with a delay; until then it accepts no new one of that name.
 _TRIES = 5
 
 
@@ -49,7 +49,7 @@ def chosen(names: Sequence[str]) -> tuple[Job, ...]:
 
 
 def files(scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str, str]]:
-    """What ``install`` would write: [{"path", "content"}]; cron's path is ``crontab``."""
+    """Return the files that ``install`` writes: [{"path", "content"}]; cron's path is ``crontab``."""
     folder = schedule_files.folder(scheduler)
     made = schedule_files.files(scheduler, jobs, where)
     return [{"path": join(folder, name) if folder else name, "content": content} for name, content in made.items()]
@@ -58,7 +58,7 @@ def files(scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str,
 def install(home: Home, scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str, Any]]:
     """Write the files, have the scheduler load them, and record them.
 
-    Jobs of ours that are not among ``jobs`` are taken out. Returns [{"path", "changed"}]. Raises Internal if the
+    Jobs of ours that are not among ``jobs`` are removed. Returns [{"path", "changed"}]. Raises Internal if the
     scheduler refuses, EngineMissing where there is none, OSError.
     """
     home.make()
@@ -99,8 +99,8 @@ def status(home: Home, scheduler: str, where: Setting) -> dict[str, Any]:
     """{"scheduler", "jobs": [{"name", "file", "installed", "current", "loaded", "running", "last_run", "last_exit",
     "last_outcome", "next_run", "problem"}]}.
 
-    ``loaded``, ``last_exit``, and with systemd the runs, are the scheduler's own word, None if it does not answer; a
-    run that it does not know of is what the job itself left. Times are ISO 8601, UTC.
+    ``loaded``, ``last_exit``, and with systemd the runs, come from the scheduler, None if it does not answer; other
+    runs come from the job's own record. Times are ISO 8601, UTC.
     """
     known = {job["file"]: job for job in surfaces.schedule()["jobs"] if job["file"] != "crontab -l"}
     runs = schedule_run.read(home)
@@ -119,16 +119,16 @@ def _job(
     now: float,
 ) -> dict[str, Any]:
     (path, content), *others = ((file["path"], file["content"]) for file in files(scheduler, [job], where))
-    entry = path if scheduler != "systemd" else others[0][0]  # what starts a systemd job is its timer
-    told: dict[str, Any] = dict(known.get(entry) or {})
+    entry = path if scheduler != "systemd" else others[0][0]  # the timer starts a systemd job
+    found: dict[str, Any] = dict(known.get(entry) or {})
     if scheduler == "cron":
         begin, end = schedule_files.marks(where)
         lines = _block(_crontab(), begin, end)
         line = content.splitlines()[1]
-        # cron says nothing of its jobs; a line that another version wrote still starts the same one.
+        # cron reports nothing of its jobs; a line of another version still starts the same job.
         installed_here = any(f" schedule run {job.name} " in each or each == line for each in lines)
         current = line in lines
-        told = {"loaded": installed_here, "last_exit": (run or {}).get("exit_code")}
+        found = {"loaded": installed_here, "last_exit": (run or {}).get("exit_code")}
     else:
         installed_here = os.path.exists(entry)
         pairs = [(path, content), *others]
@@ -140,9 +140,9 @@ def _job(
         last = _systemd_time(name, "LastTriggerUSec") or last
         following = _systemd_time(name, "NextElapseUSecRealtime") or following
     problem = ""
-    if "error" in told:
-        problem = str(told["error"])
-    elif installed_here and told.get("loaded") is False:
+    if "error" in found:
+        problem = str(found["error"])
+    elif installed_here and found.get("loaded") is False:
         problem = "installed, but the scheduler has not loaded it"
     elif installed_here and not current:
         problem = "not what this version installs"
@@ -152,9 +152,9 @@ def _job(
         "file": entry,
         "installed": installed_here,
         "current": installed_here and current,
-        "loaded": told.get("loaded"),
+        "loaded": found.get("loaded"),
         "last_run": clock.iso(last) if last else None,
-        "last_exit": told.get("last_exit"),
+        "last_exit": found.get("last_exit"),
         "last_outcome": (run or {}).get("outcome"),
         "deferred": list((run or {}).get("deferred") or ()),
         "next_run": clock.iso(following) if following else None,
@@ -169,9 +169,9 @@ def _last_doctor(home: Home) -> float | None:
 
 
 def _ours(home: Home, where: Setting) -> list[str]:
-    """Return every file of a job of this home: those recorded, and those that stand where they would be installed."""
+    """Return every file of this home's jobs: the recorded ones, and those at the places of an installation."""
     recorded = list(installed.read(home)[KIND])
-    standing = [
+    present = [
         file["path"]
         for scheduler in ("launchd", "systemd")
         for file in files(scheduler, JOBS, where)
@@ -179,8 +179,8 @@ def _ours(home: Home, where: Setting) -> list[str]:
     ]
     begin, end = schedule_files.marks(where)
     if _block(_crontab(), begin, end):
-        standing.append(CRONTAB)
-    return list(dict.fromkeys([*recorded, *standing]))
+        present.append(CRONTAB)
+    return list(dict.fromkeys([*recorded, *present]))
 
 
 def _remove(home: Home, paths: Sequence[str], where: Setting) -> None:
@@ -243,7 +243,7 @@ def _install_crontab(home: Home, fragment: str, where: Setting) -> dict[str, Any
 
 
 def _crontab() -> str:
-    """Return the user's crontab to look at, "" if there is none or it cannot be read: never to write back."""
+    """Return the user's crontab for reading, "" if there is none or it cannot be read. It must not be written back."""
     try:
         return _read_crontab()
     except Internal:
@@ -251,9 +251,7 @@ def _crontab() -> str:
 
 
 def _read_crontab() -> str:
-    """Return the user's crontab, "" only where cron says that there is none. Raises Internal: what
-    is unread is kept.
-    """
+    """Return the user's crontab, "" only if cron reports that there is none. Raises Internal if it cannot be read."""
     code, said, complaint = _cron("-l")
     if code == 0:
         return said
@@ -288,7 +286,7 @@ def _block(text: str, begin: str, end: str) -> list[str]:
 
 
 def _write_crontab(before: str, where: Setting, fragment: str) -> None:
-    """Put ``fragment`` in the place of ours in ``before``, what was read; other lines stay. Raises Internal."""
+    """Replace our fragment in ``before``, the crontab as it was read; other lines stay. Raises Internal."""
     begin, end = schedule_files.marks(where)
     lines = before.removesuffix("\n").split("\n") if before else []
     if begin in lines:

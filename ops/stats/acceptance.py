@@ -1,8 +1,8 @@
-"""The gate: is the memory used, fast, worth what surrounds it, and right? A verdict on a week, with its evidence.
+"""The acceptance gate: a verdict on a week of use, with its evidence.
 
 Weeks are counted from the first row of the telemetry. A verdict is written once, to ``logs/acceptance/week-N.json``.
-Recall is measured when the week is judged, if nobody has measured it since the week began. Where that cannot be done,
-nothing is known of it, which is not the same as that it holds: the verdict is conditional, the next one a pivot.
+Recall is measured with the verdict, unless a run has measured it since the week began. If it cannot be measured, the
+verdict is conditional, and the next such verdict is a pivot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.home import Home
 
 WEEK_S = 7 * clock.DAY
-# What the section ``acceptance:`` of collections.yml may set; docs/operating.md says what each means.
+# The settings of ``acceptance:`` in collections.yml; docs/operating.md explains them.
 THRESHOLDS: dict[str, float] = {
     "uses": 20,
     "days": 3,
@@ -91,10 +91,10 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
         return known
     thresholds = _thresholds(home)
     week_rows = [row for row in rows if clock.iso(ends - WEEK_S) <= row["ts"] < clock.iso(ends)]
-    # What is measured now says something of the week that has just ended, and nothing of one long ago.
+    # A measurement of now holds for the week that has just ended, not for an older one.
     latest = 0 <= instant - ends < WEEK_S
     why = "" if force or not latest else _measure_recall(home, ends - WEEK_S)
-    # The measuring took its time, and what it measured is of its end.
+    # The measurement took time; its figures are of its end.
     until = max(instant, int(clock.now())) if latest else ends
     criteria = _criteria(home, week_rows, thresholds, ends, until, why)
     decided = _verdict(home, number, criteria, thresholds)
@@ -121,7 +121,7 @@ def judge(home: Home, week: int | None = None, *, force: bool = False, now: floa
 
 
 def owed(home: Home, now: float | None = None) -> list[int]:
-    """Return the weeks whose verdict is missing: the first, and the latest that is over."""
+    """Return the weeks without a verdict, of the first and the latest that is over."""
     instant = clock.now() if now is None else int(now)
     began = _began(home, read(home, 0)[0])
     over = 0 if began is None else (instant - began) // WEEK_S
@@ -147,10 +147,12 @@ def _path(home: Home, week: int) -> str:
 
 
 def _began(home: Home, rows: Sequence[Mapping[str, Any]]) -> int | None:
-    """When week 1 began: what the first verdict says, so that lost telemetry moves no week, else the first row."""
+    """Return the beginning of week 1: from the first verdict, so that lost telemetry moves no week,
+    else the first row.
+    """
     first = verdict(home, 1)
-    said = clock.parse_iso(str(first.get("began") or "")) if first else None
-    return said if said is not None or not rows else clock.parse_iso(str(rows[0]["ts"]))
+    noted = clock.parse_iso(str(first.get("began") or "")) if first else None
+    return noted if noted is not None or not rows else clock.parse_iso(str(rows[0]["ts"]))
 
 
 def _thresholds(home: Home) -> dict[str, float]:
@@ -159,9 +161,9 @@ def _thresholds(home: Home) -> dict[str, float]:
 
 
 def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: Mapping[str, float]) -> str:
-    """Not used: teardown. Used, and something does not hold: pivot; so is recall that two weeks have not shown.
+    """Return the verdict: teardown without use, pivot if a criterion fails or two weeks have no recall, else continue.
 
-    Agents' criteria decide nothing if nothing was put up for agents, a drop nothing if there is nothing before.
+    A criterion without a figure decides nothing.
     """
     uses = next(criterion.figure for criterion in criteria if criterion.id == "uses") or 0
     if uses < thresholds["teardown_below"]:
@@ -175,14 +177,14 @@ def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: M
 
 
 def _measure_recall(home: Home, since: int) -> str:
-    """Ask the personal set, unless that was done since then; why it could not be asked, "" if it was."""
+    """Measure recall on the personal set, unless a run did since then; return why that failed, "" if it did not."""
     if any(row["arm"] == _ARM and str(row["ts"]) >= clock.iso(since) for row in kept.history(home)):
         return ""
     from evals import arms, personal
     from evals.run import Settings, run
 
     try:
-        if not os.path.exists(personal.path(home)):  # one that there is, is its owner's: nobody asked for others
+        if not os.path.exists(personal.path(home)):  # an existing set is the user's
             personal.build(home, _EACH)
         questions, _ = personal.load(home)
         kept.remember(home, run(home, [questions], [arms.Chosen(_ARM)], Settings()))
@@ -257,7 +259,9 @@ def _latency(rows: list[dict[str, Any]], thresholds: Mapping[str, float]) -> Cri
 
 
 def _agents(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, float]) -> list[Criterion]:
-    """Agents' own questions, and what hooks recalled for them; where nothing was put up for agents, nothing is owed."""
+    """Return the criteria of agents' questions and hooks' recalls; they have no figure if nothing is installed for
+    agents.
+    """
     record = installed.read(home)
     surfaces = {kind: sorted(record[kind]) for kind in ("hooks", "skills") if record[kind]}
     asked = [row for row in rows if row.get("surface") in _AGENTS and row["event"] in USES]
@@ -291,7 +295,7 @@ def _agents(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, flo
 def _recall(home: Home, thresholds: Mapping[str, float], ends: int, by: int, why: str) -> list[Criterion]:
     """Return the personal set's hits in the first five: the newest run until ``by``, and the last before the week.
 
-    ``why`` it could not be measured, where it could not.
+    ``why``: the reason of a failed measurement, "" for none.
     """
     runs = [row for row in kept.history(home) if row["arm"] == _ARM and str(row["ts"]) <= clock.iso(by)]
     newest = runs[-1] if runs else None

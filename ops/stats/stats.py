@@ -1,4 +1,4 @@
-"""What the telemetry says of how the memory is used: by whom, how fast, how often in vain."""
+"""Statistics of the telemetry: who uses the memory, how fast it answers, how often in vain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BUDGET_MS = {
 }
 # All machines together.
 ALL = "all"
-# Below logs/, where ``brain sync`` lays down what others recorded.
+# Below logs/: telemetry of other machines, from ``brain sync``.
 MACHINES = "machines"
 _LEDGER = ".jsonl"
 _NO_RESULTS = 67
@@ -43,9 +43,7 @@ def read(home: Home, since: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def machines(home: Home) -> dict[str, str]:
-    """Return the other machines of this memory whose telemetry has come with ``brain sync``: name →
-    its ledger, sorted.
-    """
+    """Return the telemetry of other machines that ``brain sync`` brought: name → path, sorted."""
     folder = join(home.logs, MACHINES)
     try:
         names = sorted(os.listdir(folder))
@@ -81,7 +79,7 @@ def _read(paths: Iterable[str], since: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def stats(home: Home, since: int, machine: str = "") -> dict[str, Any]:
-    """Return the envelope of ``brain stats``: of this machine, of another one by its name, or of "all" of them.
+    """Return the envelope of ``brain stats`` for this machine, another one by its name, or "all" of them.
 
     Raises BadInput for a machine that is not known.
     """
@@ -128,7 +126,7 @@ def stats(home: Home, since: int, machine: str = "") -> dict[str, Any]:
 
 
 def _other(path: str, since: int) -> dict[str, Any]:
-    """Of another machine, how much it was used and when last."""
+    """Return the use of another machine: counts, and the time of its last row."""
     rows, torn = _read([path], since)
     asked = [row for row in rows if row["event"] == "ask"]
     return {
@@ -166,7 +164,7 @@ def _failed(row: dict[str, Any]) -> bool:
 
 
 def _in_vain(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Questions that found nothing more than once, where their text is kept; else how many found nothing, by length."""
+    """Return the questions that found nothing more than once, if their text is kept."""
     empty = [row for row in asked if row.get("exit_code") == _NO_RESULTS]
     texts = Counter(str(row["query"]) for row in empty if isinstance(row.get("query"), str))
     return [{"query": text, "count": count} for text, count in texts.most_common(_REPEATED) if count > 1]
@@ -189,7 +187,7 @@ def _growth(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _freshness(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how far behind the index and the vectors were when something was asked, by day: the worst of it."""
+    """Return the most documents that waited for the index and for vectors when something was asked, by day."""
     days: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         for name in ("lexical_pending", "semantic_pending"):

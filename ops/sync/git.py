@@ -1,7 +1,7 @@
-"""A bare repository of the brain's, by the user's own git: argv, no hooks, no filters, no prompts, within a time.
+"""The brain's bare repository, through the user's git: argv only, no hooks, filters or prompts, with a time limit.
 
-Nothing is checked out by git: trees are read as lists of names and contents, and written as a stream for
-``git fast-import`` (https://git-scm.com/docs/git-fast-import), so that no attribute, filter, link or hook has a say.
+git checks out nothing: trees are read as lists of names and contents, and written as a stream for ``git fast-import``
+(https://git-scm.com/docs/git-fast-import), so that no attribute, filter, link or hook takes part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LOCAL_S = 600.0
 _NETWORK_S = 900.0
-# A lock of this age is nobody's: no call of git lasts so long.
+# A lock of this age has no owner: no call of git lasts so long.
 ABANDONED_S = 1200.0
 # The report that fast-import leaves when it fails; names of documents are in it.
 _CRASHED = "fast_import_crash_"
@@ -37,8 +37,8 @@ _TREE_BYTES = 128 << 20
 _TREE = ("ls-tree", "-r", "-l", "-z", "--full-tree")
 _WHO = "brain <brain@localhost>"
 _TRANSPORTS = ("file", "git", "http", "https", "ssh")
-# What finds damage: a command, and its exit codes for a sound repository. 1 of fsck: an object of an odd form, such as
-# another machine may send; it is whole.
+# Commands that find damage, with their exit codes for a sound repository. fsck ends with 1 for an object of an unusual
+# form, such as another machine may send; that object is whole.
 _LOOKS = (
     (("for-each-ref", "--format=%(objectname) %(tree)"), (0,)),
     (("cat-file", "--batch-all-objects", "--batch-check"), (0,)),
@@ -67,11 +67,11 @@ class Repository:
         self.path = path
         self._is_plain = False
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-        # How the user reaches a remote is the user's; which repository is meant, and by what hooks, is not.
+        # The user's ssh settings apply; variables that choose another repository or hooks do not.
         self._environ = kept | {name: environ[name] for name in ("GIT_SSH_COMMAND", "GIT_SSH") if name in environ}
 
     def make(self) -> None:
-        """Create it where it is missing, private. Raises EngineMissing if there is no git."""
+        """Create the repository if it is missing, private. Raises EngineMissing if there is no git."""
         if not os.path.exists(join(self.path, "HEAD")) or not os.path.exists(join(self.path, "config")):
             self._git("init", "--quiet", "--bare", "--template=", "--object-format=sha1", self.path, bare=False)
             os.chmod(self.path, 0o700)
@@ -222,7 +222,7 @@ class Repository:
         return self.commit_of(ref)
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Return True if ``newer`` contains ``older``; what is not there contains nothing."""
+        """Return True if ``newer`` contains ``older``; a missing commit contains nothing."""
         return self._run("merge-base", "--is-ancestor", older, newer).code == 0
 
     def fetch(self, remote: str, into: str) -> None:
@@ -285,7 +285,7 @@ class Repository:
             raise BadInput(f"git cannot reach {masked(remote)}: {said}", f"git ls-remote {masked(remote)}")
 
     def _ssh(self) -> str:
-        """Return the user's own ssh command, which is in force over any that a repository names."""
+        """Return the user's own ssh command, which overrides one that a repository names."""
         if "GIT_SSH_COMMAND" in self._environ:
             return self._environ["GIT_SSH_COMMAND"]
         if "GIT_SSH" in self._environ:
@@ -364,7 +364,7 @@ class TooLarge(Internal):
 
 
 class Damaged(EngineMissing):
-    """A repository whose objects or branches cannot be read."""
+    """A repository with objects or branches that cannot be read."""
 
     def __init__(self, path: str, fault: str, fix: str = "brain doctor --fix makes it again") -> None:
         super().__init__(f"{path} is damaged: {fault}", fix)

@@ -1,7 +1,7 @@
-"""Documents of another machine, laid below ``machines/NAME`` of each collection; what it has forgotten, forgotten here.
+"""Pulling another machine: its documents go below ``machines/NAME`` of each collection, its tombstones apply here.
 
-The other machine's tree is another's text: names and sizes are checked, links are never made, nothing is written
-outside the collections' folders, and the redaction policy applies as to everything that is written.
+The tree is another's text: names and sizes are checked, no link is made, nothing is written outside the collections'
+folders, and the redaction policy applies to every document.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ops.sync.state import State
 
 META = ".brain/"
-# A document is never as large: such a file is somebody's video in a folder of notes.
+# No document is as large: such a file is a video in a folder of notes.
 LARGEST = 32 << 20
 # A whole path that every system can open.
 _PATH_BYTES = 1000
@@ -62,9 +62,9 @@ class Pulled:
 def lay_down(
     home: Home, config: Config, repository: Repository, state: State, other: str, commit: str, pulled: Pulled
 ) -> None:
-    """Bring this home to what ``other`` has at ``commit`` ("": it has left). Raises OSError, Internal, LockContention.
+    """Bring this home's copies to the state of ``other`` at ``commit`` ("" if it has left).
 
-    A copy that was edited here is left as it is, and named.
+    A copy that was edited here stays, and is reported. Raises OSError, Internal, LockContention.
     """
     before = state.machines.setdefault(other, {})
     is_known = before.get("commit") == commit and before.get("policy") == REDACTION
@@ -89,7 +89,7 @@ def lay_down(
         pulled.rewritten = True
     pulled.rewritten |= not commit
     _obey(home, repository, state, other, tree, folders, pulled)
-    # Written down before anything is: a run that is killed must know its own files again.
+    # Record the files before they are written: the run after a killed one must recognise them.
     before["coming"] = {path: blob.oid for path, blob in coming.items()}
     state.save()
     gone = [path for path in files if path not in wanted]
@@ -235,7 +235,7 @@ def _obey(
 
 
 def _is_text(text: str) -> bool:
-    """Return True if a database takes it: JSON can spell halves of characters, which UTF-8 cannot."""
+    """Return True if ``text`` is valid Unicode: JSON can hold lone surrogates, which no database accepts."""
     return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
 
@@ -292,7 +292,7 @@ def _remove(
     files: dict[str, str],
     pulled: Pulled,
 ) -> None:
-    """Take what the other machine has no more out of the index and the disk: it may have been forgotten there."""
+    """Remove documents that the other machine no longer has: they may have been forgotten there."""
     from runtime.forgetting.forget import obey
 
     documents: list[tuple[str, str]] = []

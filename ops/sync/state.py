@@ -1,7 +1,7 @@
-"""``state/sync.json``: who this machine is among those that share a memory, and what it has of the others.
+"""``state/sync.json``: this machine's name among those that share a memory, and its copies of the others' documents.
 
-The file may come out of a backup, so it is checked whole: its names become folders and branches, its address is given
-to git.
+The file may come out of a backup, so it is checked completely: its names become folders and branches, and git gets its
+address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SHAPE: dict[str, type] = {
 
 
 class State:
-    """This machine's name, the remote, what was laid down of the others, what is still to be purged.
+    """This machine's name, the remote, the copies of others' documents, pending purges.
 
     ``machines``: name → {commit, files: path → oid, coming: oids being laid down, marks, removed, policy}. ``removed``:
     [machine, collection, path] of others' documents that were forgotten here, with or without a tombstone.
@@ -69,7 +69,7 @@ class State:
         self.unproven: bool = held.get("unproven") or False
 
     def save(self) -> None:
-        """Durably. Raises OSError."""
+        """Write the file durably. Raises OSError."""
         kept = {"schema": 1, **{name: getattr(self, name) for name in self.__slots__ if name != "_path"}}
         write_atomic(self._path, json.dumps(kept).encode("utf-8", "surrogateescape"))
 
@@ -81,10 +81,10 @@ class State:
 
 
 def restored(home: Home, copy: Home) -> str:
-    """Settle who ``copy``, an unpacked backup that will be in ``home``, is among the machines.
+    """Settle the machine's identity in ``copy``, an unpacked backup that will replace ``home``.
 
-    The name and the remote stay this home's; no address comes out of a backup. What is forgotten of others stays
-    forgotten. Returns the address that the backup had and the home has not, "" if there is none. Raises OSError.
+    The name and the remote stay this home's; no address comes out of a backup. Others' forgotten documents stay
+    forgotten. Return the address that only the backup had, "" for none. Raises OSError.
     """
     try:
         given = State(copy)
@@ -116,7 +116,7 @@ def valid(name: str) -> bool:
 
 
 def is_address(remote: str) -> bool:
-    """Return True if git takes ``remote`` for an address, and not for an option or a command to run."""
+    """Return True if git reads ``remote`` as an address, not as an option or a command."""
     if isabs(remote):
         return "\0" not in remote
     return not remote.startswith("-") and "::" not in remote and all(ord(each) > 32 for each in remote)

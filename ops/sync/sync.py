@@ -1,8 +1,8 @@
 """``brain sync``: the corpus as a git repository, and several machines with one memory.
 
-Every machine has a branch of its own, which only it writes: its documents, its tombstones, its telemetry. So no two
-machines can conflict, and nothing is ever merged. What the others have is laid below ``machines/NAME`` in each
-collection. The repository is bare and lies in ``BRAIN_HOME/sync.git``; nothing derived is ever in it.
+Every machine writes a branch of its own: its documents, its tombstones, its telemetry. So no two machines conflict, and
+nothing is merged. Documents of other machines go below ``machines/NAME`` of each collection. The bare repository is
+``BRAIN_HOME/sync.git``; it holds nothing derived.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OTHERS = "refs/machines/"
 def sync(
     home: Home, config: Config, environ: Mapping[str, str], *, remote: str = "", folder: str = "", name: str = ""
 ) -> dict[str, Any]:
-    """Bring in what other machines have, commit what this one has, push it; returns ``brain sync --json``.
+    """Pull other machines' documents, commit and push this machine's; return the envelope of ``brain sync --json``.
 
     ``remote`` or ``folder`` (a bare repository there, made where it is missing) are remembered, as is ``name``. Without
     any, now or before, it only commits. Raises BadInput, Refused, EngineMissing if there is no git, EngineTimeout,
@@ -56,7 +56,7 @@ def sync(
     started = time.perf_counter()
     home.make()
     with FileLock(join(home.state, _LOCK), _WAIT_S):
-        Tombstones(home)  # what cannot be read is not sent, and keeps nothing away
+        Tombstones(home)  # unreadable tombstones must not be sent
         state = State(home)
         _settle(state, remote, folder, name)
         make_private(home.path(FOLDER))
@@ -110,9 +110,9 @@ def sync(
 
 
 def forget(home: Home, config: Config, environ: Mapping[str, str], documents: list[tuple[str, str]]) -> list[str]:
-    """Take what was forgotten out of the history in this home at once; the next ``sync`` takes it to the others.
+    """Remove forgotten documents from this home's history at once; the next ``sync`` removes them from the others.
 
-    The history begins anew, with what there is now. Returns who holds it until then, as sentences; nothing if this home
+    The history restarts with the present documents. Return sentences on who holds the text until then, [] if this home
     is not synchronised. Raises LockContention, Internal, EngineMissing.
     """
     if not configured(home):
@@ -121,10 +121,10 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         state = State(home)
         repository, _ = _own(home, environ)
         if repository.fault():
-            repository = _anew(home, environ)
+            repository = _restart(home, environ)
         unknown = not state.name
         if unknown:
-            # Only this machine writes its branch, so that one gives the name that was lost with the settings.
+            # Only this machine writes its branch, so the branch gives the name that was lost with the settings.
             ours = sorted(filter(valid, repository.refs(_BRANCHES)))
             _settle(state, "", "", ours[0] if len(ours) == 1 else "")
         for collection, path in documents:
@@ -136,7 +136,7 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         try:
             _begin_history(home, config, repository, state)
         except Damaged:
-            _begin_history(home, config, _anew(home, environ), state)
+            _begin_history(home, config, _restart(home, environ), state)
         if not state.remote:
             state.purge = unknown
             state.save()
@@ -162,7 +162,7 @@ def unlock(home: Home, environ: Mapping[str, str]) -> list[str]:
         return _own(home, environ)[1]
 
 
-def begin_anew(home: Home, environ: Mapping[str, str]) -> str:
+def restart(home: Home, environ: Mapping[str, str]) -> str:
     """Replace a damaged repository by an empty one; the next ``sync`` fills it from the documents and the remote.
 
     Raises LockContention, Internal, EngineMissing.
@@ -172,11 +172,11 @@ def begin_anew(home: Home, environ: Mapping[str, str]) -> str:
         # The branch on the remote is replaced as after a forget: it has no commit in common with the new one.
         state.purge = True
         state.save()
-        _anew(home, environ)
+        _restart(home, environ)
     return "the repository is empty; brain sync fills it from the documents"
 
 
-def _anew(home: Home, environ: Mapping[str, str]) -> Repository:
+def _restart(home: Home, environ: Mapping[str, str]) -> Repository:
     shutil.rmtree(home.path(FOLDER))
     make_private(home.path(FOLDER))
     return _own(home, environ)[0]
@@ -193,7 +193,7 @@ def _own(home: Home, environ: Mapping[str, str]) -> tuple[Repository, list[str]]
 def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
     """Return True if a document in the home's repository, of a branch or of none, holds one of ``probes`` (lower case).
 
-    What is larger than ``LARGEST`` is no document, of this machine or another. A damaged repository may hold anything.
+    A blob above ``LARGEST`` is no document. A damaged repository may hold anything.
     Raises Internal, EngineMissing.
     """
     if not probes or not configured(home):
@@ -299,7 +299,7 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
     for name, content in meta.items():
         if content is not None:
             files[f"{pull.META}{name}"] = content
-            # A row of telemetry alone is no reason to commit.
+            # New telemetry alone is no reason to commit.
             same = known.get(f"{pull.META}{name}")
             changed |= name != "usage.jsonl" and (same is None or same.oid != oid(content))
     changed |= bool(known.keys() - files.keys())
@@ -332,13 +332,13 @@ def _push(repository: Repository, state: State, branch: str) -> bool:
     ours, theirs = repository.commit_of(branch), repository.commit_of(_OTHERS + state.name)
     if ours == theirs:
         return False
-    # Only a history that was purged may replace what is there, and only what this machine has itself seen.
+    # Only a purged history may replace the remote's branch, and only if this machine has seen its head.
     repository.push(state.remote, branch, theirs, rewritten=state.purge and bool(theirs))
     return True
 
 
 def _drop_gone(home: Home, config: Config, repository: Repository, state: State, pulled: pull.Pulled) -> None:
-    """Remove what was laid down of machines that have left."""
+    """Remove the copies of machines that have left."""
     there = repository.refs(_OTHERS)
     for other in [name for name in state.machines if name not in there and name != state.name]:
         pull.lay_down(home, config, repository, state, other, "", pulled)
@@ -348,7 +348,7 @@ def _drop_gone(home: Home, config: Config, repository: Repository, state: State,
 
 
 def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> list[str]:
-    """Leave nothing of the forgotten in any history that can be reached; returns what cannot be, as sentences."""
+    """Remove forgotten text from every reachable history; return sentences on the unreachable ones."""
     if state.remote:
         repository.fetch(state.remote, _OTHERS)
     repository.drop(_BRANCHES, keep=state.name)
@@ -369,7 +369,9 @@ def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> 
 
 
 def _former(state: State, names: list[str]) -> list[str]:
-    """Branches of former names are left to the user: after a restore such a one is all that holds what was sent."""
+    """Return sentences on the branches of former names. The user removes them: one may be the only copy after a
+    restore.
+    """
     return [
         f"branch {each} of {masked(state.remote)}, from when this machine was called so, may still hold it:"
         f" git push {masked(state.remote)} --delete {each}"
@@ -378,5 +380,5 @@ def _former(state: State, names: list[str]) -> list[str]:
 
 
 def configured(home: Home) -> bool:
-    """Return True if this home is synchronised."""
+    """Return True if ``brain sync`` has run in this home."""
     return isdir(home.path(FOLDER))

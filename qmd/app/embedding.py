@@ -87,7 +87,7 @@ def embed(session: Session) -> None:
     if waiting:
         out.line(f"{waiting} documents still wait: run 'qmd embed' again")
     if renewing:
-        out.line(f"{renewing} documents have their old vectors until they are made anew: run 'qmd embed' again")
+        out.line(f"{renewing} documents keep their old vectors until they are renewed: run 'qmd embed' again")
 
 
 def provider(session: Session) -> None:

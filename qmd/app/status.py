@@ -137,7 +137,7 @@ def _embedding(session: Session) -> None:
         waiting = sum(vectors.pending(connection, space).values())
         note = f" ({waiting} documents pending, run 'qmd embed')" if waiting else ""
         if renewing := sum(renewal.pending(connection, space).values()):
-            note += f" ({renewing} documents to be made anew, run 'qmd embed')"
+            note += f" ({renewing} documents to be renewed, run 'qmd embed')"
         out.line(f"    {space.name}: {spaces.count(connection, space)} vectors{note}")
     if current not in [space.name for space in known]:
         out.line(f"    {current}: 0 vectors (run 'qmd embed')")

@@ -173,7 +173,7 @@ class Model:
                 why = f"the model's process {by}"
                 if not was_ready:
                     why = self._for_want_of_memory(why, self._memory < MODEL_BYTES)
-                self._end(f"{why}; a question starts it anew after {_RETRY_S:g} s")
+                self._end(f"{why}; a question starts it again after {_RETRY_S:g} s")
                 self._fault = {"message": why, "at": clock.iso(clock.now())}
             elif self._child is not None and now - self._used > self._idle_s:
                 self._end()

@@ -199,7 +199,7 @@ def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: p
         with pytest.raises(EngineMissing):
             found.begin("die").vector()
         tick_until_ended(model)
-        assert "ended with 3; a question starts it anew after 60 s" in model.status()["reason"]
+        assert "ended with 3; a question starts it again after 60 s" in model.status()["reason"]
         assert model.status()["fault"]["message"] == "the model's process ended with 3"
         assert model.encoder({}) is None
         assert not model.pids(), "it was started again at once"
