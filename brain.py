@@ -8,7 +8,10 @@ import os
 import sys
 import time
 
+from cli.context import Context
+from cli.spec import parse
 from core import errors
+from core.home import make_private, private_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,9 +95,6 @@ def _run(name: str, argv: list[str]) -> int:
         if name not in COMMANDS:
             raise errors.BadInput(f"unknown command {name!r}", _nearest(name))
         command = module(name)
-        from cli.context import Context
-        from cli.spec import parse
-
         context = Context()
         args = parse(command.COMMAND, argv)
         if args.help:
@@ -209,8 +209,6 @@ def _keep_trace(error: Exception, context: object) -> str:
     """Add an error's trace to ``logs/crash.log`` and return where it is, or why there is none."""
     import traceback
 
-    from core.home import make_private
-
     home = getattr(context, "home", None)
     if home is None:
         return "run it again; if it persists, report the trace"
@@ -280,8 +278,6 @@ def _in_its_environment() -> None:
 
 def entry() -> None:
     """Run ``main`` and end the process at once, without the interpreter's slow clean-up."""
-    from core.home import private_process
-
     private_process()
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends

@@ -57,7 +57,6 @@ OURS = {
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "runtime.asking.freshness",
-    "runtime.dates.days",
     "runtime.asking.steps",
     "runtime.asking.plan",
     "runtime.asking.request",

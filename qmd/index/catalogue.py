@@ -61,6 +61,10 @@ class Document:
             return ", ".join(map(str, value)) or None
         return str(value)
 
+    def texts(self, *names: str) -> list[str | None]:
+        """Return fields of the frontmatter as ``field`` does."""
+        return [self.field(name) for name in names]
+
 
 def _fields(packed: bytes) -> dict[str, Any]:
     value = unpack(packed)

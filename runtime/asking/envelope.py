@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import join
 
 from core import clock
-from runtime.dates import days
+from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def age(instant: int, now: int) -> tuple[int, str]:
     Calendar dates are compared, not spans of 86,400 seconds: 23:59 is yesterday two minutes later, and a day with a
     change of clocks counts once. An instant in the future (another machine's clock) is ``today``, 0 days old.
     """
-    passed = max(0, days.of(now) - days.of(instant))
+    passed = max(0, dates.day_of(now) - dates.day_of(instant))
     if passed == 0:
         return 0, "today"
     return passed, "yesterday" if passed == 1 else f"{passed} days ago"
@@ -99,6 +99,7 @@ def entry(
     ``twin`` is the other representation of the hit.
     """
     days, label = age(hit.date, now)
+    source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
     folder: Collection | None = config.collections.get(hit.collection)
     result: dict[str, Any] = {
         "rank": rank,
@@ -107,8 +108,8 @@ def entry(
         "uri": uri(hit.collection, hit.path),
         "path": join(folder.path, hit.path) if folder else None,
         "collection": hit.collection,
-        "source": hit.field("source"),
-        "type": hit.field("type"),
+        "source": source,
+        "type": kind,
         "title": hit.title,
         "line": hit.line,
         "snippet": hit.snippet,
@@ -117,13 +118,12 @@ def entry(
         "age": label,
         "stale": is_stale(days),
         "trust": folder.trust if folder else "note",
-        "project": hit.field("project"),
+        "project": project,
         "resume": resume(hit.fields),
     }
-    by = hit.field("superseded_by")
-    if by:
-        result["superseded_by"] = by
-    warning = "; ".join(filter(None, (by and f"superseded by {by}", age_warning(days))))
+    if successor:
+        result["superseded_by"] = successor
+    warning = "; ".join(filter(None, (successor and f"superseded by {successor}", age_warning(days))))
     if warning:
         result["warning"] = warning
     if not hit.dated:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from qmd.vectors.knn import Meaning
     from runtime.asking.meaning import Semantics
     from runtime.asking.request import Request
-    from runtime.dates.boost import DateBoost
     from runtime.dates.dates import Span
+    from runtime.dates.question import DateBoost
 
 MODES = ("auto", "lex", "vec", "hybrid", "time")
 _LEXICAL = "lexical: terms ORed, documents and passages scored together"
@@ -262,6 +262,6 @@ def date_boost(question: str, now: int) -> tuple[DateBoost | None, Span | None]:
     span = dates.find(question, now)
     if span is None or span.mode == "bound":
         return None, span
-    from runtime.dates.boost import DateBoost
+    from runtime.dates.question import DateBoost
 
     return DateBoost(span), span

@@ -9,7 +9,10 @@ that grows with it: three weeks ago is 4 days either way.
 
 from __future__ import annotations
 
-from runtime.dates import days, words
+from math import exp
+
+from core.clock import DAY
+from runtime.dates import dates, words
 from runtime.dates.dates import Span
 from runtime.dates.phrases import Reader
 from runtime.dates.written import EXACT, VAGUE, Days, like
@@ -21,6 +24,17 @@ _NAMED = 3  # the rank from which a phrase names a day, a month or a year of the
 _UP_TO = ("to", "until", "till")
 _JOINERS = {"between": ("and", "-"), "from": (*_UP_TO, "through", "-"), "since": ("until", "till")}
 _BARE_JOINERS = ("-", "through", *_UP_TO)
+
+# Documents speak of a day on the day, and for weeks after: half the lift, fading by e a week, for a month.
+_AFTER = 0.5
+_FADE_DAYS = 7.0
+_AFTER_DAYS = 31
+# On the two days before it, documents speak of it as a plan.
+_BEFORE = 0.3
+_BEFORE_DAYS = 2
+# A whole year says little about which of its documents is meant: a small lift.
+_YEAR = 0.2
+_YEARS_BACK = 15
 
 
 class Phrase:
@@ -37,7 +51,7 @@ class Phrase:
 
 def reader(text: str, now: int) -> Reader:
     """The readers over ``text`` at ``now`` (epoch seconds). Raises OverflowError or OSError outside any calendar."""
-    return Reader(words.tokens(text), days.of(now), lambda hours: days.of(now - hours * _HOUR))
+    return Reader(words.tokens(text), dates.day_of(now), lambda hours: dates.day_of(now - hours * _HOUR))
 
 
 def read(question: str, now: int) -> Span | None:
@@ -80,8 +94,8 @@ def no_day(question: str, now: int) -> str:
 
 def _whole_year(named: Days) -> int:
     """The year that ``named`` is the whole of, 0 where it is none."""
-    year = days.civil(named.first)[0]
-    return year if (named.first, named.last) == (days.month_start(year, 1), days.month_start(year + 1, 1)) else 0
+    year = dates.civil(named.first)[0]
+    return year if (named.first, named.last) == (dates.month_start(year, 1), dates.month_start(year + 1, 1)) else 0
 
 
 def phrase(over: Reader, index: int) -> Phrase | None:
@@ -138,24 +152,24 @@ def _range(over: Reader, start: int, index: int, joiners: tuple[str, ...]) -> Ph
 
 def _with_date(model: Days, date: int) -> Days | None:
     """The day ``date`` (0 for none) of the month that the single day ``model`` lies in."""
-    year, month, _ = days.civil(model.first)
+    year, month, _ = dates.civil(model.first)
     single = model.rank >= 3 and model.last - model.first == 1
-    if not single or not 1 <= date <= days.month_length(year, month):
+    if not single or not 1 <= date <= dates.month_length(year, month):
         return None
-    first = days.number(year, month, date)
+    first = dates.day_number(year, month, date)
     return like(model, first, first + 1)
 
 
 def _joined(first: Days, last: Days) -> Days:
     yearly = first.yearly and last.yearly
     if first.yearly:
-        first = _in_year(first, days.civil(last.first)[0])
+        first = _in_year(first, dates.civil(last.first)[0])
         if first.first > last.first:
-            first = _in_year(first, days.civil(last.first)[0] - 1)
+            first = _in_year(first, dates.civil(last.first)[0] - 1)
     elif last.yearly:
-        last = _in_year(last, days.civil(first.first)[0])
+        last = _in_year(last, dates.civil(first.first)[0])
         if last.first < first.first:
-            last = _in_year(last, days.civil(first.first)[0] + 1)
+            last = _in_year(last, dates.civil(first.first)[0] + 1)
     if first.first > last.first:
         first, last = last, first
     joined = like(first, first.first, max(first.last, last.last))
@@ -168,8 +182,8 @@ def _joined(first: Days, last: Days) -> Days:
 
 
 def _in_year(model: Days, year: int) -> Days:
-    _, month, date = days.civil(model.first)
-    first = days.month_start(year, month) + date - 1
+    _, month, date = dates.civil(model.first)
+    first = dates.month_start(year, month) + date - 1
     moved = like(model, first, first + model.last - model.first)
     moved.yearly = False
     return moved
@@ -190,7 +204,7 @@ def _span(best: Phrase, question: str, over: Reader) -> Span | None:
         first = _BEFORE_ALL
     if first >= last or first > over.today:
         return None
-    since, until = days.start(first), days.start(last)
+    since, until = dates.day_start(first), dates.day_start(last)
     text = question[over.tokens[best.start].start : over.tokens[best.end - 1].end]
     if since >= until:  # a day that a change of time zone left out
         return None
@@ -228,13 +242,13 @@ def _reason(best: Phrase, text: str, first: int, last: int, bound: bool, yearly:
     named = best.days
     meant = _days(named.first, named.last)
     if best.operator == "since":
-        scope = f"from {days.iso(first)} on"
+        scope = f"from {dates.day_iso(first)} on"
     elif best.operator == "after":
-        scope = f"after {days.iso(first - 1)}"
+        scope = f"after {dates.day_iso(first - 1)}"
     elif best.operator == "before":
-        scope = f"before {days.iso(last)}"
+        scope = f"before {dates.day_iso(last)}"
     elif best.operator in ("until", "till"):
-        scope = f"until {days.iso(last - 1)}"
+        scope = f"until {dates.day_iso(last - 1)}"
     else:
         scope = "of that day" if named.last - named.first == 1 and not named.slack else "of that time"
     if best.operator in ("", "range"):
@@ -248,4 +262,41 @@ def _reason(best: Phrase, text: str, first: int, last: int, bound: bool, yearly:
 
 
 def _days(first: int, last: int) -> str:
-    return days.iso(first) if last - first == 1 else f"{days.iso(first)} to {days.iso(last - 1)}"
+    return dates.day_iso(first) if last - first == 1 else f"{dates.day_iso(first)} to {dates.day_iso(last - 1)}"
+
+
+class DateBoost:
+    """The span of a question as ``qmd.search.search`` takes it: ``periods`` to look at, and ``match`` (0–1) for a
+    document.
+    """
+
+    __slots__ = ("_precise", "_weights", "periods")
+
+    def __init__(self, span: Span) -> None:
+        length = span.until - span.since
+        self._precise = length <= 2 * DAY + 2 * 3600  # two days, and an hour of clock change
+        full = _YEAR if length > 300 * DAY else 1.0
+        # (since, until, weight), the years back where none was named: an unnamed year is the last one, most likely.
+        self._weights = [(span.since, span.until, full)]
+        if span.yearly:
+            first = dates.day_of(span.since)
+            year, month, day = dates.civil(first)
+            for back in range(1, _YEARS_BACK):
+                start = dates.day_start(dates.month_start(year - back, month) + day - 1)
+                self._weights.append((start, start + length, full * 0.5))
+        before, after = (_BEFORE_DAYS * DAY, (_AFTER_DAYS + 1) * DAY) if self._precise else (0, 0)
+        self.periods = [(since - before, until + after) for since, until, _ in self._weights]
+
+    def match(self, date: int, ended: int) -> float:
+        """How well a document of ``date`` to ``ended`` (epoch seconds) matches."""
+        return max(weight * self._overlap(date, ended, since, until) for since, until, weight in self._weights)
+
+    def _overlap(self, date: int, ended: int, since: int, until: int) -> float:
+        if date < until and ended >= since:
+            return 1.0
+        if not self._precise:
+            return 0.0
+        if date >= until:
+            gap = (date - until) // DAY + 1
+            return _AFTER * exp((1 - gap) / _FADE_DAYS) if gap <= _AFTER_DAYS else 0.0
+        return _BEFORE if since - ended <= _BEFORE_DAYS * DAY else 0.0

@@ -260,8 +260,8 @@ def test_more_hits_than_are_nominated_by_default_can_be_asked_for(tmp_path: Path
 
 
 def test_a_whole_year_lifts_less_than_a_day(tmp_path: Path) -> None:
-    from runtime.dates.boost import DateBoost
     from runtime.dates.dates import Span
+    from runtime.dates.question import DateBoost
 
     connection, _ = indexed(tmp_path, {"a.md": "---\ndate: 2026-03-01T10:00:00Z\n---\nwalrus"})
     year = DateBoost(Span(1767225600, 1798761600, "boost", "", ""))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.dates import dates, days
+from runtime.dates import dates
 from runtime.dates import words as date_words
 from tests.runtime.zones import at, zone
 
@@ -23,7 +23,7 @@ def span_at(question: str, now: str = NOW, name: str = "UTC") -> dates.Span | No
 def days_of(span: dates.Span, name: str = "UTC") -> str:
     """The span as ``first`` or ``first..last``, by local dates."""
     with zone(name):
-        first, last = days.iso(days.of(span.since)), days.iso(days.of(span.until - 1))
+        first, last = dates.day_iso(dates.day_of(span.since)), dates.day_iso(dates.day_of(span.until - 1))
     return first if first == last else f"{first}..{last}"
 
 
@@ -302,9 +302,9 @@ def test_any_words_of_dates_give_a_sound_span(found: list[str], now: int) -> Non
             assert span.since < span.until
             assert span.phrase in question
             assert span.mode in ("bound", "boost")
-            assert days.start(days.of(span.since)) == span.since
-            assert days.start(days.of(span.until)) == span.until
-            assert days.of(span.since) <= days.of(now)
+            assert dates.day_start(dates.day_of(span.since)) == span.since
+            assert dates.day_start(dates.day_of(span.until)) == span.until
+            assert dates.day_of(span.since) <= dates.day_of(now)
 
 
 @given(st.text(max_size=200), st.integers(-(2**70), 2**70))
