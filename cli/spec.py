@@ -111,6 +111,7 @@ class Args:
 
 
 _MOST = 10_000
+_UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 _PATH_BYTES = 4096
 _NAME_BYTES = 255
 
@@ -162,6 +163,19 @@ def seconds(given: str) -> float:
         value = 0.0
     if not 0 < value < 1e9:
         raise ValueError("a number of seconds above 0")
+    return value
+
+
+def duration(text: str) -> float:
+    """Return a span of time (45, 60s, 10m, 1.5h) in seconds. Raises ValueError for anything else."""
+    number = text.rstrip("smhin")
+    unit = _UNITS.get(text[len(number) :])
+    try:
+        value = float(number) * (unit or 0)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise ValueError("a time such as 45, 60s, 10m or 1h")
     return value
 
 

@@ -116,7 +116,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope, is_clean=True)
     else:
-        from cli.ask.ask_output import render
+        from cli.ask_output import render
         from core.text import printable_value
 
         render(printable_value(envelope), context, _within(args))

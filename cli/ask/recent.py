@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cli import render
-from cli.ask.ask_output import behind
+from cli.ask_output import behind
 from cli.context import Context
 from cli.spec import Args, Command, Option, whole
 from core import clock, config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.ask.ask_output import behind
+from cli.ask_output import behind
 from cli.context import Context, write
 from cli.spec import Args, Command, Option, whole
 from core import config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.context import Context, shown, write
-from cli.spec import Args, Command, Option
+from cli.spec import Args, Command, Option, duration
 from core import config
 from core.counting import counted
 from core.errors import OK
@@ -12,21 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-_UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
-
-
-def duration(text: str) -> float:
-    """A span of time, in seconds: 45, 60s, 10m, 1.5h. Raises ValueError for anything else."""
-    number = text.rstrip("smhin")
-    unit = _UNITS.get(text[len(number) :])
-    try:
-        value = float(number) * (unit or 0)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e9:
-        raise ValueError("a time such as 45, 60s, 10m or 1h")
-    return value
 
 
 COMMAND = Command(

@@ -104,7 +104,7 @@ def run(args: Args, context: Context) -> int:
 
 def _settle(context: Context) -> int:
     """Take up what hooks left undone, so that the run has repaired what the next session would hear of."""
-    from runtime.distill import due
+    from runtime.hooks import due
 
     if not due.waiting(context.home):
         return 0

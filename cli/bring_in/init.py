@@ -118,7 +118,7 @@ def _indexed(ledgers: list[dict[str, Any]], seconds: float) -> str:
 
 def _show(answer: dict[str, Any], context: Context) -> None:
     if answer["ok"]:
-        from cli.ask.ask_output import render
+        from cli.ask_output import render
 
         render(answer, context)
     else:

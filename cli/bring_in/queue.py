@@ -56,7 +56,7 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    from runtime.distill import queue as pending_queue
+    from runtime import distill_queue
 
     verb = args.command.verb
     context.fields["verb"] = verb
@@ -65,10 +65,10 @@ def run(args: Args, context: Context) -> int:
         envelope |= _listed(args, context)
     elif verb == "clear":
         context.home.make()
-        envelope["dropped"] = pending_queue.PendingQueue(context.home).clear(letters=args.dead)
+        envelope["dropped"] = distill_queue.PendingQueue(context.home).clear(letters=args.dead)
     else:
         envelope |= _moved(args, context, verb)
-    envelope["waiting"] = len(pending_queue.read(context.home))
+    envelope["waiting"] = len(distill_queue.read(context.home))
     context.fields["n_waiting"] = envelope["waiting"]
     if args.json:
         context.emit(envelope)
@@ -80,9 +80,9 @@ def run(args: Args, context: Context) -> int:
 
 
 def _listed(args: Args, context: Context) -> dict[str, Any]:
-    from runtime.distill import queue as pending_queue
+    from runtime import distill_queue
 
-    rows = (pending_queue.dead if args.dead else pending_queue.read)(context.home)
+    rows = (distill_queue.dead if args.dead else distill_queue.read)(context.home)
     items = [
         {
             "uri": f"qmd://{row.get('collection')}/{row['path']}",
@@ -95,7 +95,7 @@ def _listed(args: Args, context: Context) -> dict[str, Any]:
 
 
 def _moved(args: Args, context: Context, verb: str) -> dict[str, Any]:
-    from runtime.distill import queue as pending_queue
+    from runtime import distill_queue
     from runtime.distill import run as distilling
     from runtime.distill import source
 
@@ -109,14 +109,14 @@ def _moved(args: Args, context: Context, verb: str) -> dict[str, Any]:
         # What waits may be gone from the index: its own name is enough.
         waiting = {
             f"qmd://{row.get('collection')}/{row['path']}": (str(row.get("collection")), str(row["path"]))
-            for row in [*pending_queue.read(context.home), *pending_queue.dead(context.home)]
+            for row in [*distill_queue.read(context.home), *distill_queue.dead(context.home)]
         }
         keys = [waiting[word] for word in args.words if word in waiting]
         keys += distilling.resolve(context.home, known, [word for word in args.words if word not in waiting])
     else:
         keys = distilling.resolve(context.home, known, args.words)
     context.home.make()
-    queue = pending_queue.PendingQueue(context.home)
+    queue = distill_queue.PendingQueue(context.home)
     if verb == "add":
         return {"added": sum(queue.add(*key) for key in keys)}
     return {"dropped": sum(queue.end(*key, "dropped") for key in keys)}

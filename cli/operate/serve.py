@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cli.bring_in.embed import duration
 from cli.context import Context, write
-from cli.spec import Args, Command, Option, whole
+from cli.spec import Args, Command, Option, duration, whole
 from core.errors import OK, BadInput
 
 TYPE_CHECKING = False

@@ -119,7 +119,7 @@ def size(context: CheckContext) -> Iterator[Finding]:
 def queue(context: CheckContext) -> Iterator[Finding]:
     """Distillation is not far behind."""
     from core.clock import parse_iso
-    from runtime.distill.queue import read
+    from runtime.distill_queue import read
 
     waiting = read(context.home)
     if not waiting:
@@ -137,8 +137,7 @@ def queue(context: CheckContext) -> Iterator[Finding]:
 
 def missed(context: CheckContext) -> Iterator[Finding]:
     """No hook noted a transcript that nobody indexed."""
-    from runtime.distill import due
-    from runtime.hooks import hooks
+    from runtime.hooks import due, hooks
 
     notes = due.missed(context.home, context.now)
     if notes:

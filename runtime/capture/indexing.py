@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from qmd.index.rebuilding import Rebuild
     from qmd.index.update import Changes
     from qmd.index.writer import Batch
-    from runtime.distill.queue import PendingQueue
+    from runtime.distill_queue import PendingQueue
 
     Progress = Callable[[int, int, str], None]
 
@@ -234,7 +234,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     """
     from core.config import load
     from ingest.pipeline.run import one
-    from runtime.distill.queue import PendingQueue
+    from runtime.distill_queue import PendingQueue
 
     config = load(home)
     home.make()
@@ -452,7 +452,7 @@ def _ingest(
     """
     waiting: PendingQueue | None = None
     if enqueue:
-        from runtime.distill.queue import PendingQueue
+        from runtime.distill_queue import PendingQueue
 
         waiting = PendingQueue(home)
     ledgers: dict[str, Ledger] = {}

@@ -20,8 +20,8 @@ from core.files import write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from ingest.pipeline.units import stem
+from runtime import distill_queue
 from runtime.capture import unindexed
-from runtime.distill import queue as pending_queue
 from runtime.distill import source as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
 
@@ -114,7 +114,7 @@ def run(
     sources.file_of(config, sources.DISTILLED, "")
     home.make()
     report = Report()
-    queue = pending_queue.PendingQueue(home)
+    queue = distill_queue.PendingQueue(home)
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(FileLock(join(home.state, "distill.lock"), 0))
@@ -136,21 +136,21 @@ def run(
                 report.cost_usd += reason.cost_usd
                 break
         step.end()
-    return report.envelope(started, distiller.name, len(pending_queue.read(home)))
+    return report.envelope(started, distiller.name, len(distill_queue.read(home)))
 
 
 class _Step:
     """One document's way."""
 
     def __init__(
-        self, home: Home, config: Config, distiller: Distiller, queue: pending_queue.PendingQueue, report: Report
+        self, home: Home, config: Config, distiller: Distiller, queue: distill_queue.PendingQueue, report: Report
     ) -> None:
         self._home = home
         self._config = config
         self._distiller = distiller
         self._queue = queue
         self._report = report
-        self._letters = {(row["collection"], row["path"]): row for row in pending_queue.dead(home)}
+        self._letters = {(row["collection"], row["path"]): row for row in distill_queue.dead(home)}
         self._unanswered: list[tuple[Source, Unfit]] = []
         self._failed_in_a_row = 0
         self._succeeded = 0
@@ -343,7 +343,7 @@ def _chosen(home: Home, config: Config, asked: Asked) -> list[Key]:
     if asked.keys:
         return list(dict.fromkeys(asked.keys))
     if asked.from_pending:
-        return [(str(row["collection"]), str(row["path"])) for row in pending_queue.read(home)]
+        return [(str(row["collection"]), str(row["path"])) for row in distill_queue.read(home)]
     return [(sources.SESSIONS, name) for name in sources.names(config, sources.SESSIONS)]
 
 

@@ -12,7 +12,7 @@ from core import clock
 from core.counting import counted
 from core.errors import BrainError
 from qmd.index import catalogue
-from runtime.distill import queue as pending_queue
+from runtime import distill_queue
 from runtime.distill.source import DISTILLED, SESSIONS
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def distillation(home: Home) -> dict[str, Any]:
     ``behind_days``: from the end of the last session that is distilled to that of the last session. Counts of the index
     are None where there is none that can be read. Raises OSError.
     """
-    waiting = pending_queue.read(home)
+    waiting = distill_queue.read(home)
     oldest = min((str(row["ts"]) for row in waiting if row.get("ts")), default=None)
     since = clock.parse_iso(oldest) if oldest else None
     found: dict[str, Any] = {
         "waiting": len(waiting),
         "oldest": oldest,
         "oldest_days": None if since is None else max(0, clock.now() - since) // clock.DAY,
-        "dead": len(pending_queue.dead(home)),
+        "dead": len(distill_queue.dead(home)),
         "sessions": None,
         "distilled": None,
         "stale": None,

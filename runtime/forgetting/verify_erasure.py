@@ -17,7 +17,7 @@ from ingest.pipeline import pulse
 from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
-from runtime.distill import queue as pending_queue
+from runtime import distill_queue
 
 if TYPE_CHECKING:
     import re
@@ -149,7 +149,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
                 continue
             if name.endswith(".jsonl"):
                 # The queue's writers replace it, so that its own lock is not the file's.
-                with pending_queue.locked(home) if path == pending_queue.path(home) else contextlib.nullcontext():
+                with distill_queue.locked(home) if path == distill_queue.path(home) else contextlib.nullcontext():
                     _rows(path, uris, names, probes)
                 continue
             inside = relpath(path, home.state).split(os.sep)[0]

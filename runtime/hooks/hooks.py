@@ -1,7 +1,7 @@
 """What runs when Claude Code fires a hook: index the transcript that it names, now or soon, and prove it.
 
 A hook may take 150 ms of somebody's work and may never fail it: small transcripts are indexed at once, larger ones and
-those that meet a lock by a child that outlives the hook. Every transcript is noted first (``runtime.distill.due``);
+those that meet a lock by a child that outlives the hook. Every transcript is noted first (``runtime.hooks.due``);
 the note goes when the index has the document.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, LockContention
 from core.locks import FileLock
-from runtime.distill import due
+from runtime.hooks import due
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -229,7 +229,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    from cli.ask.ask_output import _rich
+    from cli.ask_output import _rich
     from runtime.asking.ask import Asker, Request
 
     title = "evil \x1b[31m\n2. Fake hit\u2028ls"

@@ -9,7 +9,7 @@ import pytest
 
 from core.home import Home
 from core.telemetry import tail
-from runtime.distill.queue import PendingQueue
+from runtime.distill_queue import PendingQueue
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 

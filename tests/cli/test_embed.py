@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from cli.bring_in.embed import duration
+from cli.spec import duration
 from core.home import Home
 from core.locks import FileLock
 from qmd.index import spaces, vectors

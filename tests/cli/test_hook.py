@@ -19,8 +19,7 @@ from qmd.index.store import open_index
 from qmd.index.writer import put
 from runtime.asking import agents
 from runtime.capture import tidying
-from runtime.distill import due
-from runtime.hooks import hooks
+from runtime.hooks import due, hooks
 from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, rows, silent, transcript
 
 __all__ = ["indexed", "patient"]

@@ -15,8 +15,7 @@ from core.errors import EngineMissing
 from core.home import Home
 from ingest.raw import files
 from runtime.capture import indexing, tidying
-from runtime.distill import due
-from runtime.hooks import hooks
+from runtime.hooks import due, hooks
 from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, silent, transcript
 
 __all__ = ["indexed", "patient"]

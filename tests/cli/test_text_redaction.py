@@ -15,7 +15,7 @@ from qmd.index.store import open_index
 from qmd.index.writer import put
 from runtime.asking import freshness
 from runtime.capture import inbox
-from runtime.distill.queue import PendingQueue
+from runtime.distill_queue import PendingQueue
 from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., CompletedProcess[str]]

@@ -27,7 +27,7 @@ from qmd.index import spaces, vectors
 from qmd.index.store import open_index
 from runtime.capture import indexing
 from runtime.capture.capture import capture
-from runtime.distill import due
+from runtime.hooks import due
 from tests.ops.patients import ROOT, examine, ids, repairs
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -15,7 +15,7 @@ import pytest
 
 from core.home import Home
 from ops.install import hooks, program, skills
-from runtime.distill import due
+from runtime.hooks import due
 from runtime.mcp.tools import TOOLS
 from tests import claude_code
 from tests.claude_code import ClaudeCode, streams

@@ -237,7 +237,7 @@ def test_a_hit_without_a_file_is_shown_and_marked(shelf: Shelf, fake: Fake, file
     assert (found["date"], found["age"], found["stale"], found["path"]) == (None, "unknown", True, None)
     assert "verify" in found["warning"]
     assert found["title"] == "T"
-    from cli.ask.ask_output import plain
+    from cli.ask_output import plain
 
     assert "of unknown age" in plain(envelope)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from core.home import Home
 from runtime.asking.ask import Asker, Request
 from runtime.distill.distiller import Extractive
-from runtime.distill.queue import PendingQueue
 from runtime.distill.run import Asked, run
+from runtime.distill_queue import PendingQueue
 from runtime.explaining.distilled import distillation
 from runtime.explaining.explain import report
 from tests.runtime.distill.session import REFRESH, body

@@ -13,10 +13,10 @@ from core.errors import BadInput, LockContention
 from core.home import Home
 from qmd.index.rebuilding import Rebuild
 from qmd.index.store import open_index
+from runtime import distill_queue
 from runtime.asking.ask import Asker, Request
 from runtime.capture import indexing
 from runtime.capture.indexing import index, index_file
-from runtime.distill import queue as pending_queue
 from tests.ingest.transcripts import Script, lines, save, text
 
 
@@ -100,12 +100,12 @@ def test_the_queue_gets_what_changed_once(home: Home, sessions: Path) -> None:
     assert _run(home, sessions, rebuild=True, enqueue=True)["queued"] == 0, "the same bytes are no change"
     _grow(sessions, "more")
     assert _run(home, sessions, trust_stat=True, enqueue=True)["queued"] == 1
-    assert [row["path"] for row in pending_queue.read(home)] == ["one.md"]
-    queue = pending_queue.PendingQueue(home)
+    assert [row["path"] for row in distill_queue.read(home)] == ["one.md"]
+    queue = distill_queue.PendingQueue(home)
     for name in ("one.md", "two.md", "two.md"):
         queue.add("brain", name)
     assert queue.added == 1
-    assert [row["path"] for row in pending_queue.read(home)] == ["one.md", "two.md"]
+    assert [row["path"] for row in distill_queue.read(home)] == ["one.md", "two.md"]
 
 
 def test_rebuild_makes_the_same_documents_and_the_same_answers(home: Home, sessions: Path) -> None:

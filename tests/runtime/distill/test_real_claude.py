@@ -16,11 +16,11 @@ import pytest
 
 from core.errors import EngineMissing
 from core.home import Home
+from runtime import distill_queue
 from runtime.distill import contract
-from runtime.distill import queue as pending_queue
 from runtime.distill.of_claude import Claude
-from runtime.distill.queue import PendingQueue
 from runtime.distill.thinking import Failed
+from runtime.distill_queue import PendingQueue
 from tests import claude_code
 from tests.claude_code import Behaviour, ClaudeCode, refuses, streams
 from tests.qmd.embedding.endpoint import closes, hangs, says
@@ -191,7 +191,7 @@ def test_with_nobody_there_nothing_becomes_a_dead_letter(shelf: Shelf, brain: Br
     environ = claude.environ | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     done = brain("distill", "--from-pending", "--llm", "claude", "--json", env=environ)
     assert (done.returncode, json.loads(done.stdout)["error"]) == (65, "qmd_missing")
-    assert (len(pending_queue.read(shelf.home)), pending_queue.dead(shelf.home)) == (1, [])
+    assert (len(distill_queue.read(shelf.home)), distill_queue.dead(shelf.home)) == (1, [])
 
 
 def test_without_a_login_it_says_so(claude: ClaudeCode) -> None:

@@ -10,12 +10,12 @@ from core.errors import BadInput, LockContention
 from core.home import Home
 from core.locks import FileLock
 from core.tombstones import Tombstones
+from runtime import distill_queue
 from runtime.asking.ask import Asker, Request
-from runtime.distill import queue as pending_queue
 from runtime.distill.distiller import Extractive, Made, Unfit
-from runtime.distill.queue import PendingQueue
 from runtime.distill.run import Asked, resolve, run
 from runtime.distill.source import MARKER, Source
+from runtime.distill_queue import PendingQueue
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 
@@ -127,7 +127,7 @@ def test_what_fails_becomes_a_dead_letter_and_keeps_no_other_waiting(shelf: Shel
     report = run(shelf.home, shelf.config, Failing(), Asked(from_pending=True))
     assert (report["distilled"], report["dead"], report["waiting"]) == (1, 1, 0)
     assert (report["tokens"], report["cost_usd"]) == (40, 0.5), "what failed has cost all the same"
-    (letter,) = pending_queue.dead(shelf.home)
+    (letter,) = distill_queue.dead(shelf.home)
     assert (letter["path"], letter["reason"], letter["attempts"]) == ("one.md", "no JSON in it", 3)
 
 
@@ -145,7 +145,7 @@ class Killed:
 def test_an_interrupted_run_goes_on_where_it_was(shelf: Shelf) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(shelf.home, shelf.config, Killed(), Asked(from_pending=True))
-    assert [row["path"] for row in pending_queue.read(shelf.home)] == ["two.md"]
+    assert [row["path"] for row in distill_queue.read(shelf.home)] == ["two.md"]
     report = run(shelf.home, shelf.config, Extractive(), Asked(from_pending=True))
     assert (report["distilled"], report["waiting"]) == (1, 0)
 
@@ -161,7 +161,7 @@ def test_a_session_that_grows_while_it_is_distilled_goes_on_waiting(shelf: Shelf
             return Extractive().distil(source)
 
     run(shelf.home, shelf.config, Slow(), Asked(from_pending=True))
-    assert [row["path"] for row in pending_queue.read(shelf.home)] == ["one.md"]
+    assert [row["path"] for row in distill_queue.read(shelf.home)] == ["one.md"]
 
 
 @pytest.mark.parametrize("is_marked", [True, False])
@@ -184,7 +184,7 @@ def test_a_session_that_is_forgotten_while_it_is_distilled_leaves_no_distillate(
     assert report["gone"] == 1
     assert "one.md" not in distilled(shelf.home)
     rows = shelf.sql("select path from documents where collection = 'distilled' and active and path = 'one.md'")
-    assert (rows, pending_queue.read(shelf.home)) == ([], [])
+    assert (rows, distill_queue.read(shelf.home)) == ([], [])
 
 
 def test_two_runs_at_once_are_one_too_many(shelf: Shelf) -> None:

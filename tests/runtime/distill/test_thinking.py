@@ -19,16 +19,16 @@ import pytest
 from core import clock
 from core.errors import BadInput, BrainError, EngineMissing
 from core.home import Home
+from runtime import distill_queue
 from runtime.distill import contract
-from runtime.distill import queue as pending_queue
 from runtime.distill.budget import Budget
 from runtime.distill.distiller import Distiller, OutOfBudget, Unfit, choose
 from runtime.distill.of_claude import Claude
 from runtime.distill.of_openai import OpenAI
-from runtime.distill.queue import PendingQueue
 from runtime.distill.run import Asked, run
 from runtime.distill.source import Source
 from runtime.distill.thinking import Reply, Thinking
+from runtime.distill_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
 from tests.qmd.embedding.endpoint import Endpoint, answer, half, says
 from tests.runtime.distill.session import REFRESH, body
@@ -213,7 +213,7 @@ def test_where_claude_cannot_be_used_at_all_nothing_becomes_a_dead_letter(
     distiller = thinking(home, Claude("", claude(result(is_error=True, result=said, api_error_status=status))))
     with pytest.raises(EngineMissing):
         run(home, shelf.config, distiller, Asked(from_pending=True))
-    assert (len(pending_queue.read(home)), pending_queue.dead(home)) == (1, [])
+    assert (len(distill_queue.read(home)), distill_queue.dead(home)) == (1, [])
 
 
 def test_without_claude_it_is_said_before_anything_is_done(home: Home, tmp_path: Path) -> None:
@@ -422,7 +422,7 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was_and_pays_for_both(home: 
 
     with pytest.raises(KeyboardInterrupt):
         run(home, shelf.config, thinking(home, Dies()), Asked(from_pending=True))
-    assert [row["path"] for row in pending_queue.read(home)] == ["two.md"]
+    assert [row["path"] for row in distill_queue.read(home)] == ["two.md"]
     report = run(home, shelf.config, thinking(home, Says()), Asked(from_pending=True))
     assert (report["distilled"], report["waiting"]) == (1, 0)
     assert Budget(home, {}).today()["tokens"] > 2 * 1000 + contract.ANSWER_TOKENS, "the one that was cut off, too"
@@ -506,7 +506,7 @@ def test_what_no_endpoint_answered_is_no_dead_letter(sessions: Shelf, server: En
     server.always = _HTML
     with pytest.raises(EngineMissing):
         run(sessions.home, sessions.config, openai(sessions.home, server), Asked(limit=2))
-    assert pending_queue.dead(sessions.home) == []
+    assert distill_queue.dead(sessions.home) == []
 
 
 @pytest.mark.parametrize("wrong", [_HTML, _PROSE])
@@ -517,7 +517,7 @@ def test_a_session_that_fails_among_others_is_a_dead_letter_of_which_the_next_ru
     server.always = says(chat())
     report = run(sessions.home, sessions.config, openai(sessions.home, server), Asked(limit=3))
     assert (report["distilled"], report["dead"]) == (2, 1)
-    assert [letter["path"] for letter in pending_queue.dead(sessions.home)] == ["1.md"]
+    assert [letter["path"] for letter in distill_queue.dead(sessions.home)] == ["1.md"]
     again = run(sessions.home, sessions.config, openai(sessions.home, server), Asked())
     assert (again["distilled"], again["unchanged"], again["dead"], again["dead_before"]) == (4, 2, 0, 1)
     named = run(sessions.home, sessions.config, openai(sessions.home, server), Asked(keys=[("brain", "1.md")]))

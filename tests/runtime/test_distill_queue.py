@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from runtime.distill import queue as pending_queue
-from runtime.distill.queue import PendingQueue
+from runtime import distill_queue
+from runtime.distill_queue import PendingQueue
 
 
 def waiting(home: Home) -> list[str]:
-    return [row["path"] for row in pending_queue.read(home)]
+    return [row["path"] for row in distill_queue.read(home)]
 
 
 def test_what_is_done_waits_no_longer_until_it_changes_again(home: Home) -> None:
@@ -48,37 +48,37 @@ def test_adding_one_alone_adds_what_adding_among_many_does(steps: list[tuple[str
 
 
 def test_a_journal_of_what_is_done_is_kept_short(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 2000)
     for _ in range(50):
         assert PendingQueue(home).add_alone("brain", "a.md")
         assert PendingQueue(home).end("brain", "a.md", "done")
     assert PendingQueue(home).add_alone("brain", "b.md")
     assert waiting(home) == ["b.md"]
-    assert os.path.getsize(pending_queue.path(home)) < 2300
+    assert os.path.getsize(distill_queue.path(home)) < 2300
 
 
 def test_however_much_waits_adding_one_parses_no_more_than_its_own_rows(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 2000)
     among = PendingQueue(home)
     for number in range(300):
         among.add("brain", f"{number}.md")
     parsed: list[bytes] = []
-    fold = pending_queue._fold
+    fold = distill_queue._fold
 
     def counted(data: bytes) -> Any:
         parsed.extend(data.splitlines())
         return fold(data)
 
-    monkeypatch.setattr(pending_queue, "_fold", counted)
+    monkeypatch.setattr(distill_queue, "_fold", counted)
     assert PendingQueue(home).add_alone("brain", "new.md")
     assert not PendingQueue(home).add_alone("brain", "7.md")
     assert [json.loads(row)["path"] for row in parsed] == ["7.md"]
 
 
 def test_a_queue_that_only_grows_is_seldom_gone_through_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 2000)
     looked: list[int] = []
     compact = PendingQueue._compact
 
@@ -115,11 +115,11 @@ def test_a_dead_letter_keeps_its_reason_until_the_document_is_added_again(home: 
     queue.add("brain", "a.md")
     queue.end("brain", "a.md", "dead", reason="no JSON", attempts=3)
     assert waiting(home) == []
-    assert [(row["path"], row["reason"], row["attempts"]) for row in pending_queue.dead(home)] == [
+    assert [(row["path"], row["reason"], row["attempts"]) for row in distill_queue.dead(home)] == [
         ("a.md", "no JSON", 3)
     ]
     queue.add("brain", "a.md")
-    assert (waiting(home), pending_queue.dead(home)) == (["a.md"], [])
+    assert (waiting(home), distill_queue.dead(home)) == (["a.md"], [])
 
 
 def test_clearing_the_queue_leaves_the_dead_letters_and_the_other_way_round(home: Home) -> None:
@@ -128,21 +128,21 @@ def test_clearing_the_queue_leaves_the_dead_letters_and_the_other_way_round(home
         queue.add("brain", name)
     queue.end("brain", "c.md", "dead", reason="x")
     assert queue.clear() == 2
-    assert (waiting(home), len(pending_queue.dead(home))) == ([], 1)
+    assert (waiting(home), len(distill_queue.dead(home))) == ([], 1)
     assert queue.clear(letters=True) == 1
-    assert pending_queue.dead(home) == []
+    assert distill_queue.dead(home) == []
 
 
 def test_a_long_journal_is_rewritten_as_what_it_adds_up_to(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 4000)
+    monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 4000)
     queue = PendingQueue(home)
     queue.add("brain", "first.md")
     for number in range(200):
         queue.add("brain", f"{number}.md")
         queue.end("brain", f"{number}.md", "done")
-    assert Path(pending_queue.path(home)).stat().st_size < 5000
+    assert Path(distill_queue.path(home)).stat().st_size < 5000
     assert waiting(home) == ["first.md"]
-    assert (Path(pending_queue.path(home)).stat().st_mode & 0o777) == 0o600
+    assert (Path(distill_queue.path(home)).stat().st_mode & 0o777) == 0o600
 
 
 def test_a_rewrite_that_fails_and_short_writes_lose_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,20 +158,20 @@ def test_a_rewrite_that_fails_and_short_writes_lose_nothing(home: Home, monkeypa
     def full(*_: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(pending_queue, "_COMPACT_BYTES", 2000)
+    monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 2000)
     with monkeypatch.context() as patch:
-        patch.setattr(pending_queue, "write_atomic", full)
+        patch.setattr(distill_queue, "write_atomic", full)
         with pytest.raises(OSError, match="full"):
             queue.add("brain", "second.md")
     assert waiting(home) == ["first.md", "second.md"]
     assert queue.add("brain", "third.md")
-    assert Path(pending_queue.path(home)).stat().st_size < 1000
+    assert Path(distill_queue.path(home)).stat().st_size < 1000
     assert waiting(home) == ["first.md", "second.md", "third.md"]
 
 
 def test_torn_rows_and_strangers_are_passed_over(home: Home) -> None:
     rows = ['{"path": "a.md", "collection": "brain"}', '{"path": 3}', "[1]", '{"pa', '{"path":"b.md","state":"future"}']
-    Path(pending_queue.path(home)).write_text("\n".join(rows))
+    Path(distill_queue.path(home)).write_text("\n".join(rows))
     assert waiting(home) == ["a.md"]
     PendingQueue(home).add("brain", "c.md")
     assert waiting(home) == ["a.md", "c.md"]
@@ -187,8 +187,8 @@ def test_a_rewrite_that_was_cut_short_adds_up_to_the_same(given_events: list[tup
         row = {"collection": "brain", "path": name, **({"state": state} if state else {})}
         lines.append(json.dumps(row).encode() + b"\n")
     before = b"".join(lines)
-    waits, dead = pending_queue._fold(before)
+    waits, dead = distill_queue._fold(before)
     kept = b"".join(json.dumps(row).encode() + b"\n" for row in [*waits.values(), *dead.values()])
     written = kept[: len(before)] + before[len(kept) :]
-    again = pending_queue._fold(written)
+    again = distill_queue._fold(written)
     assert (set(again[0]), set(again[1])) == (set(waits), set(dead))
