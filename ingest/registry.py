@@ -18,31 +18,17 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from core.config import Config
     from core.home import Home
+    from ingest.source import Environ, Settings
 
 GROUP = "brain.sources"
-# In the order in which sources run; those on request last.
-BUILTIN = {
-    "claude": "ingest.sources.claude.source",
-    "codex": "ingest.sources.codex.source",
-    "pi": "ingest.sources.pi.source",
-    "gemini": "ingest.sources.gemini.source",
-    "cursor": "ingest.sources.cursor.source",
-    "opencode": "ingest.sources.opencode.source",
-    "copilot": "ingest.sources.copilot.source",
-    "amp": "ingest.sources.amp.source",
-    "shell": "ingest.sources.shell.source",
-    "openclaw": "ingest.sources.openclaw.source",
-    "chrome": "ingest.sources.chrome.source",
-    "code": "ingest.sources.code.source",
-    "git": "ingest.sources.git.source",
-}
 # Brain's own that are read only when they are named.
 ON_REQUEST = ("chrome", "code", "git")
+# Brain's own, in the order in which sources run; those on request last.
+BUILTIN = (*roots.ROOTS, *ON_REQUEST)
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
 
@@ -90,7 +76,8 @@ def is_on_request(name: str) -> bool:
 def find(name: str) -> Source | None:
     """Return a source, None if there is none of that name."""
     if name in BUILTIN:
-        found: Source = __import__(BUILTIN[name], fromlist=["SOURCE"]).SOURCE  # importlib would cost more than it loads
+        module = __import__(f"ingest.sources.{name}.source", fromlist=["SOURCE"])  # importlib costs more than it loads
+        found: Source = module.SOURCE
         return found
     return _plugins().get(name)
 
@@ -105,43 +92,44 @@ def source(name: str) -> Source:
     raise BadInput(f"unknown source {name!r}", f"sources of this version: {', '.join(names())}")
 
 
-def collecting() -> Iterator[Source]:
-    """Yield the sources that run unless others are named."""
-    return (source(name) for name in names() if not is_on_request(name))
-
-
-def every_root(home: Home, config: Config | None, environ: Mapping[str, str] | None = None) -> dict[str, list[str]]:
+def every_root(home: Home, config: Config | None, environ: Environ | None = None) -> dict[str, list[str]]:
     """Return the existing roots of each source that has any and needs not be named.
 
-    ``config``: its ``sources.<name>.roots`` are added. The tables are those of the last index run. Before the first run
-    of this version, only Brain's own sources are known: a question does not look for others.
+    ``config``: its ``sources.<name>.roots`` are added. Other distributions' sources are those of the last index run: a
+    question does not look for others.
     """
     env = os.environ if environ is None else environ
     found = roots.places(home, config, env)
     if found is not None:
         return found
-    noted = roots.noted(home)
-    own = (
-        [name for name in BUILTIN if name not in ON_REQUEST] if noted is None else [name for name, _ in noted["tables"]]
-    )
-    return _there({name: source(name).places(env) for name in own}, config)
+    held = roots.noted(home)
+    names = [*roots.ROOTS, *(name for name, _ in held["tables"])] if held is not None else [*roots.ROOTS]
+    return roots.there({name: source(name).places(env) for name in names}, {} if config is None else config.sources)
 
 
-def _there(places: Mapping[str, list[str]], config: Config | None) -> dict[str, list[str]]:
-    found = {name: roots.existing([*own, *roots.added(config, name)]) for name, own in places.items()}
-    return {name: there for name, there in found.items() if there}
+def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
+    """Return the sources that have files here and need not be named, and Claude Code, which is always looked for."""
+    config, held = config or settled(home), roots.noted(home)
+    if held is not None and held.get("installed") == _installed():
+        there = every_root(home, config)
+    else:
+        own = {name: roots.expand(rows, os.environ) for name, rows in roots.ROOTS.items()}
+        plugins = {name: each.places() for name, each in _plugins().items() if not each.on_request}
+        there = roots.there({**own, **plugins}, {} if config is None else config.sources)
+    return tuple(dict.fromkeys(("claude", *there)))
 
 
 def note_roots(home: Home) -> None:
-    """Write the tables of roots for ``every_root``, if what is installed has changed. Raises OSError."""
-    from core.files import write_atomic
-
-    installed = _installed()
-    held = roots.noted(home)
+    """Write the tables of other distributions' sources, if what is installed has changed. Raises OSError."""
+    installed, held = _installed(), roots.noted(home)
     if held is not None and held.get("installed") == installed:
         return
-    tables = {each.name: each.roots if type(each).places is Source.places else None for each in collecting()}
-    kept = {"version": VERSION, "installed": installed, "tables": [[name, rows] for name, rows in tables.items()]}
+    from core.files import write_atomic
+
+    plugins = [each for each in _plugins().values() if not each.on_request]
+    # A source that overrides ``places`` is asked each time.
+    tables = [[each.name, each.roots if type(each).places is Source.places else None] for each in plugins]
+    kept = {"version": VERSION, "installed": installed, "tables": tables}
     write_atomic(join(home.state, roots.FILE), jsonb.pack(kept), sync=False)
 
 
@@ -151,14 +139,10 @@ def _installed() -> list[list[Any]]:
     return [[folder, os.stat(folder).st_mtime_ns] for folder in folders]
 
 
-def present(home: Home) -> tuple[str, ...]:
-    """Return the sources that have files here and need not be named, and Claude Code, which is always looked for."""
-    config, held = settled(home), roots.noted(home)
-    if held is not None and held.get("installed") == _installed():
-        there = every_root(home, config)
-    else:
-        there = _there({each.name: each.places() for each in collecting()}, config)
-    return tuple(dict.fromkeys(("claude", *there)))
+def settings(home: Home) -> Settings:
+    """Return collections.yml as plain data, empty if it is not valid: the commands that need it report that."""
+    config = settled(home)
+    return {} if config is None else config.data
 
 
 def settled(home: Home) -> Config | None:

@@ -1,6 +1,6 @@
-"""Tables of roots: the folders in which tools keep their files, as data that a question reads without the tools' code.
+"""Tables of roots: the folders in which tools keep their files, as data that is read without the tools' code.
 
-``ingest.registry`` writes the tables of all sources to ``state/roots`` when an index run ends.
+``ingest.registry`` writes the tables of other distributions' sources to ``state/roots`` when an index run ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,68 @@ if TYPE_CHECKING:
 # by "|" the first that exists counts, else the first; "file#key" is the folder that a key of a JSON file names.
 Root = tuple[str, str, tuple[str, ...]]
 
-# ``state/roots``.
+_CURSOR_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
+_AMP_EDITORS = tuple(
+    f"{editor}/User/globalStorage/sourcegraph.amp/threads3"
+    for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+)
+
+# The tables of Brain's own sources that need not be named, in the order in which the sources run.
+ROOTS: dict[str, tuple[Root, ...]] = {
+    "claude": (("CLAUDE_CONFIG_DIR,", "~/.claude,~/.config/claude", ("projects|history.jsonl",)),),
+    "codex": (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions", "history.jsonl")),),
+    # Pi's own settings may name a folder of sessions, relative to the agent's.
+    "pi": (
+        ("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)),
+        ("PI_CODING_AGENT_SESSION_DIR", "", ()),
+        ("PI_CODING_AGENT_DIR", "~/.pi/agent", ("settings.json#sessionDir",)),
+    ),
+    "gemini": (
+        ("", "~/.gemini", ("tmp",)),
+        ("GEMINI_CLI_HOME", "", (".gemini/tmp",)),
+        ("", "~/.cache/.gemini", ("tmp",)),
+    ),
+    "cursor": (
+        ("", "~/Library/Application Support", _CURSOR_EDITOR),
+        ("XDG_CONFIG_HOME", "~/.config", _CURSOR_EDITOR),
+        ("APPDATA", "", _CURSOR_EDITOR),
+        # Chats that an editor starts by `cursor-agent acp` have a folder of their own (tiann/hapi pull request 844).
+        ("", "~/.cursor", ("projects", "chats", "acp-sessions")),
+        # The agent in the terminal keeps only its chats with its settings (rimio-ai/rimz pull request 399; with a
+        # capital letter chenhg5/cc-connect pull request 1232).
+        ("CURSOR_CONFIG_DIR", "", ("chats", "acp-sessions")),
+        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats", "cursor/acp-sessions", "Cursor/chats")),
+    ),
+    "opencode": (
+        ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
+        # Versions that are not released keep a database each, named after their channel.
+        ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode-*.db",)),
+        ("OPENCODE_DB", "", ()),
+    ),
+    "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),),
+    "amp": (
+        ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
+        ("XDG_CONFIG_HOME", "~/.config", _AMP_EDITORS),
+        ("", "~/Library/Application Support", _AMP_EDITORS),
+    ),
+    "shell": (
+        ("HISTFILE", "", ()),
+        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
+        ("ZDOTDIR", "", (".zsh_history", ".zhistory", ".histfile")),
+        ("XDG_DATA_HOME", "~/.local/share", ("fish/*_history", "atuin/history.db", "zsh/history", "bash/history")),
+        ("XDG_STATE_HOME", "~/.local/state", ("zsh/history", "bash/history")),
+    ),
+    "openclaw": (
+        ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
+        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME replaces ~.
+        ("", "~", (".openclaw-*/agents", ".openclaw-*/sessions")),
+        ("OPENCLAW_HOME", "", (".openclaw/agents", ".openclaw-*/agents")),
+        ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
+        ("", "~", (".moltbot/agents", ".moldbot/agents")),
+    ),
+}
+
+# ``state/roots``: the tables of sources that other distributions add.
 FILE = "roots"
 _MOST_SETTINGS = 1_000_000
 
@@ -47,22 +108,29 @@ def existing(paths: Iterable[str]) -> list[str]:
     return [path for path in dict.fromkeys(paths) if exists(path)]
 
 
-def added(config: Config | None, name: str) -> list[str]:
-    """Return the folders that collections.yml adds to a source's own."""
-    section = config.sources.get(name) if config is not None else None
-    return [abspath(expanduser(str(root))) for root in section.get("roots") or ()] if section else []
+def added(section: Mapping[str, Any], name: str) -> list[str]:
+    """Return the folders that the section ``sources`` of collections.yml adds to a source's own."""
+    return [abspath(expanduser(str(root))) for root in (section.get(name) or {}).get("roots") or ()]
 
 
 def places(home: Home, config: Config | None, environ: Mapping[str, str]) -> dict[str, list[str]] | None:
-    """Return the existing roots of each source that has any, by the noted tables.
+    """Return the existing roots of each source that has any: Brain's own, and those that were noted.
 
-    None if nothing is noted, or if a source finds its places by code of its own.
+    None if one of these finds its places by code of its own.
     """
     held = noted(home)
-    if held is None or any(rows is None for _, rows in held["tables"]):
+    tables: dict[str, Any] = {**ROOTS, **dict(held["tables"] if held is not None else ())}
+    if None in tables.values():
         return None
-    found = {name: existing([*expand(rows, environ), *added(config, name)]) for name, rows in held["tables"]}
-    return {name: there for name, there in found.items() if there}
+    return there(
+        {name: expand(rows, environ) for name, rows in tables.items()}, {} if config is None else config.sources
+    )
+
+
+def there(found: Mapping[str, Iterable[str]], section: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the existing ones of the ``found`` places and of those that the ``section`` adds, by source."""
+    whole = {name: existing([*own, *added(section, name)]) for name, own in found.items()}
+    return {name: paths for name, paths in whole.items() if paths}
 
 
 def noted(home: Home) -> dict[str, Any] | None:

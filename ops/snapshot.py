@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.config import Config
-    from ingest.archive.soundness import Broken
+    from ingest.archive.verifier import Broken
 
 RAW = "raw"
 # Below raw/: the archive's catalogue, and the visits of browsers.
@@ -209,7 +209,7 @@ def _forgotten(home: Home) -> tuple[bytes | None, bool]:
 
 def _missing(home: Home, folder: str) -> list[Broken] | None:
     """Return the objects that the copy's catalogue names and that are missing; None if they vanished meanwhile."""
-    from ingest.archive.soundness import broken
+    from ingest.archive.verifier import broken
 
     try:
         missing = broken(Home(folder))

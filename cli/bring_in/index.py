@@ -95,10 +95,10 @@ def run(args: Args, context: Context) -> int:
         write("\n".join(_lines(shown(report), printable)) + "\n")
         _say_nothing_found(report, roots)
         if report.get("unnamed"):
-            from ingest.archive import orphan_objects
+            from ingest.archive import verifier
 
-            warn(f"brain: not read: {orphan_objects.said(report['unnamed'])}")
-            warn(f"fix: {orphan_objects.way_out(context.home)}")
+            warn(f"brain: not read: {verifier.orphans_phrase(report['unnamed'])}")
+            warn(f"fix: {verifier.orphans_fix(context.home)}")
     return _told(failure, args)
 
 

@@ -92,9 +92,9 @@ def _broken(report: dict[str, Any]) -> EngineMissing | None:
     """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
     names = {each["object"] for each in report["broken"] if not each["accepted"]}
     if not names and report["unnamed"]:
-        from ingest.archive import orphan_objects
+        from ingest.archive import verifier
 
-        lost = orphan_objects.said(report["unnamed"])
+        lost = verifier.orphans_phrase(report["unnamed"])
         return EngineMissing(f"{lost}: nothing can read them, here or in the backup", "brain doctor says the way out")
     if not names:
         return None

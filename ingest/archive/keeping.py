@@ -1,138 +1,127 @@
-"""Whether and where a run keeps raw files: the archive, opened when the first file is read, and the other way round.
+"""The raw files of a run over one source: recorded in the archive, or read back from there, without what is excluded.
 
-A run with nothing to read must pay for neither SQLite nor zstd of it.
+The archive is opened when the first file is read: a run with nothing to read pays for neither its SQLite nor zstd.
 """
 
 from __future__ import annotations
 
 import os
+from os.path import join
 
 from core.errors import BrainError
-from core.home import Home
 from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.policy.exclusions import EXCLUDED, Rules
 from ingest.raw.store import RawStore
-from ingest.session.lineage import parent_of
+from ingest.session.lineage import Lineage, parent_of
 from ingest.sources.histories.source import HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import Any
 
+    from core.home import Home
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Archive, Recorder
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
-    from ingest.session.lineage import Lineage
+    from ingest.source import Settings, Source
     from ingest.sources.histories.source import Transcripts
 
 FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
-_CATALOGUE = ("raw", "catalogue.sqlite")
 _OFF = "off"
-# Agents of agents: so far up a session's exclusion is looked for.
+# An excluded session is looked for among the parents of an agent, so many generations up.
 _DEEP = 64
 
 
 class Policy:
-    """``archive:`` of collections.yml: ``enabled``, ``redact`` (false: lines are kept as found), ``max_gb``."""
+    """``archive:`` of collections.yml: ``enabled``, ``redact`` (False: lines are kept as found), ``max_bytes``.
 
-    __slots__ = ("enabled", "max_bytes", "redact")
+    ``state/redaction`` holds the ``mark`` if everything that is to be redacted is, in the archive too.
+    """
 
-    def __init__(self, home: Home) -> None:
-        from core.config import load
+    __slots__ = ("enabled", "mark", "max_bytes", "redact")
 
-        try:
-            section: dict[str, Any] = load(home).section("archive")
-        except BrainError:
-            section = {}  # an invalid configuration is reported by those who need it
+    def __init__(self, settings: Settings) -> None:
+        section = settings.get("archive") or {}
         self.enabled = section.get("enabled") is not False
         self.redact = section.get("redact") is not False
         self.max_bytes = int(float(section.get("max_gb") or DEFAULT_GB) * 1e9)
-
-    @property
-    def gone_through(self) -> bytes:
-        """What ``state/redaction`` says where all that is to be redacted is, in the archive too."""
-        return f"{REDACTION}\n".encode() if self.redact else f"{REDACTION} raw\n".encode()
+        self.mark = f"{REDACTION}\n".encode() if self.redact else f"{REDACTION} raw\n".encode()
 
 
 class Keeping(RawStore):
-    """What a run over one source does with raw files: records them, or reads them back (``from_archive``)."""
+    """The raw files of a run over one source: it records them, or reads them back (``from_archive``).
+
+    ``checks``: the archived form of each file is verified. ``hasty``: the catalogue's log is left for others to write
+    back. ``transcripts`` tells which sessions have transcripts; a run sets it.
+    """
 
     __slots__ = (
-        "_archive",
-        "_back",
-        "_checks",
-        "_configured",
-        "_depth",
-        "_entries",
-        "_folders",
-        "_forgotten",
-        "_hasty",
-        "_home",
-        "_judged",
-        "_missing",
-        "_older",
-        "_others",
-        "_policy",
-        "_source",
-        "from_archive",
-        "keeps_raw",
-        "lineage",
-        "rules",
-        "transcripts",
-    )
+        "_archive", "_back", "_checks", "_depth", "_entries", "_expected", "_folder", "_folders", "_forgotten",
+        "_hasty", "_home", "_judged", "_lineage", "_missing", "_older", "_others", "_policy", "_settings", "_source",
+        "from_archive", "keeps_raw", "rules", "transcripts",
+    )  # fmt: skip
 
     records = True
 
     def __init__(
-        self, home: Home, source: str, *, from_archive: bool = False, checks: bool = False, hasty: bool = False
+        self,
+        home: Home,
+        source: str,
+        settings: Settings,
+        *,
+        from_archive: bool = False,
+        checks: bool = False,
+        hasty: bool = False,
     ) -> None:
-        self._home = home
-        self._checks = checks
-        self._hasty = hasty
-        self._source = source
-        self._policy = Policy(home)
+        self._home, self._source, self._settings = home, source, settings
+        self._folder = join(home.root, "raw")
+        self._checks, self._hasty, self.from_archive = checks, hasty, from_archive
+        self._policy = Policy(settings)
         self.keeps_raw = not self._policy.redact
+        self.rules = Rules(home, settings)
+        self.transcripts: Transcripts | None = None
+        self._forgotten = Tombstones(home)
         self._archive: Archive | None = None
+        # What the archive has, if files are read back: path → the present version, the older ones, folder → paths.
         self._entries: dict[str, Entry] = {}
-        self._back: Keeping | None = None
         self._older: dict[str, list[Entry]] = {}
         self._folders: dict[str, list[str]] = {}
+        self._back: Keeping | None = None
         self._missing: set[str] | None = None
         self._others: set[str] | None = None
-        self._configured: dict[str, list[str]] = {}
-        self._forgotten = Tombstones(home)
-        self._depth = 0
+        # Unit → why it is excluded, of those that this run has judged; and where a parent may be looked up.
         self._judged: dict[str, str] = {}
-        self.rules = Rules(home)
-        self.lineage: Lineage | None = None
-        """Where a session may be looked up that has not been read yet, for a run to say."""
-        self.from_archive = from_archive
-        self.transcripts: Transcripts | None = None
-        """What tells sessions of which histories have the prompts, for a run to say."""
+        self._depth = 0
+        self._expected: tuple[Source, list[str], Collection[str]] | None = None
+        self._lineage: Lineage | None = None
 
     def mark(self) -> str:
-        """Changes when files have to be read again: they are not in the archive, or other ones are excluded."""
+        """Return what changes when files have to be read again: another archive, or other exclusions."""
         rules = self.rules.fingerprint
         if not self._policy.enabled:
             return f"{_OFF} {rules}"
         try:
-            inode = os.stat(self._home.path(*_CATALOGUE)).st_ino
+            inode = os.stat(join(self._folder, "catalogue.sqlite")).st_ino
         except FileNotFoundError:
             inode = 0
         return f"{inode} {self._policy.redact} {rules}"
 
+    def expect(self, source: Source, paths: list[str], known: Collection[str]) -> None:
+        """Set the files that the run is to read, among which a session that is not ``known`` may be looked up."""
+        self._expected = source, paths, known
+
     def is_of(self, source: str, path: str, unit: str) -> bool:
-        """Whether another source has made a document of a file, or one of its that was forgotten is of this unit."""
+        """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
         from ingest.pipeline.state import holds
 
         return self._forgotten.covers(source, unit) or (not self.from_archive and holds(self._home, source, path))
 
     def alone_has(self, path: str, other: str) -> bool:
-        """Whether a file is read from the archive, which has it of this source and not of the ``other`` one."""
+        """Return True if a file is read from the archive, which has it of this source and not of the ``other`` one."""
         if not self.from_archive or path not in self._entries:
             return False
         if self._others is None:
@@ -142,22 +131,17 @@ class Keeping(RawStore):
         return path not in self._others
 
     def configured(self, source: str) -> list[str]:
-        """Return the folders that collections.yml adds to those of a source's tool; looked up once."""
-        if source not in self._configured:
-            from ingest.source import configured
+        """Return the folders that collections.yml adds to those of a source's tool."""
+        from ingest.roots import added
 
-            try:
-                self._configured[source] = configured(source, self._home)
-            except BrainError:
-                self._configured[source] = []  # an invalid configuration is reported by those who need it
-        return self._configured[source]
+        return added(self._settings.get("sources") or {}, source)
 
     def excluded(self, folder: str) -> str:
         """Return why work in a folder is excluded, "" if it is not."""
         return self.rules.excluded("", folder)
 
     def files(self) -> list[SourceFile]:
-        """The archived files, as ``discover`` would have found them."""
+        """Return the archived files, as ``discover`` would have found them."""
         from ingest.archive import archive
         from ingest.raw.files import SourceFile
 
@@ -171,41 +155,39 @@ class Keeping(RawStore):
         return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in files.values()]
 
     def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder | None:
-        """Takes a file in as it is read, or one that is read ``beside`` such; None where nothing is to be kept."""
+        """Return what records a file while it is read, ``beside`` others or not; None if nothing is recorded."""
         archive = self._opened()
         return None if archive is None else archive.recorder(path, beside=beside, version=version)
 
     def older(self, path: str) -> list[Entry]:
-        """What the archive has of a file from before it said less: the newest first."""
+        """Return the archived versions of a file from before it said less: the newest first."""
         if self.from_archive:
             return self._older.get(path, [])
         archive = self._opened()
         return [] if archive is None else archive.older(path)
 
     def showing(self, entry: Entry) -> Keeping:
-        """One that reads a file back as ``entry`` has it."""
+        """Return a store that reads a file back as ``entry`` has it."""
         import copy
 
         if self._back is None:
             self._back = self if self.from_archive else self.as_archived()
-        keeping = copy.copy(self._back)
-        keeping._entries = {**self._back._entries, entry.path: entry}
-        keeping._older = {}
-        return keeping
+        store = copy.copy(self._back)
+        store._entries = {**self._back._entries, entry.path: entry}
+        store._older = {}
+        return store
 
     def _opened(self) -> Archive | None:
-        if self.from_archive or not self._policy.enabled:
-            return None
-        if self._archive is None:
+        if self._archive is None and self._policy.enabled and not self.from_archive:
             from ingest.archive.recording import Archive
 
             self._archive = Archive(
-                self._home, self._source, keeps_raw=not self._policy.redact, checks=self._checks, hasty=self._hasty
+                self._home, self._source, keeps_raw=self.keeps_raw, checks=self._checks, hasty=self._hasty
             )
         return self._archive
 
     def missing(self) -> set[str]:
-        """The files that were read beside others, as the archive has them, and lie there no more; looked for once."""
+        """Return the archived companion files that are not on disk any more; looked for once."""
         if self._missing is None:
             from ingest.archive import archive
 
@@ -215,20 +197,20 @@ class Keeping(RawStore):
         return self._missing
 
     def lacking(self, files: list[SourceFile]) -> list[SourceFile]:
-        """Those of the files that lie on disk of whose archived form something is missing, or with ``checks`` damaged.
+        """Return the files on disk of which the archive misses an object, or with ``checks`` has a damaged one.
 
-        Where that is of a file that is read beside others, and is there, it is all of them.
+        If an object of a companion file is missing, and the companion is there, all files are returned.
         """
-        if self.from_archive or not self._policy.enabled:
+        if self.from_archive or not self._policy.enabled or not os.path.exists(self._folder):
             return []
-        from ingest.archive import archive, soundness
+        from ingest.archive import archive, verifier
 
         try:
-            lost = soundness.broken(self._home, (self._source,), contents=self._checks)
+            lost = verifier.broken(self._home, (self._source,), contents=self._checks)
         except BrainError:
             if self._checks:
                 raise
-            return []  # the doctor says what is wrong with it: a run that stores nothing goes on without
+            return []  # the doctor reports a damaged catalogue: a run that stores nothing goes on without it
         if any(each.version == archive.BESIDE and os.path.exists(each.path) for each in lost):
             return files
         # What a file said before is not in it any more: to read it again would find nothing.
@@ -236,32 +218,32 @@ class Keeping(RawStore):
         return [file for file in files if file.path in paths]
 
     def as_archived(self) -> Keeping:
-        """One that reads back what was archived before this run."""
-        keeping = Keeping(self._home, self._source, from_archive=True)
-        keeping.files()
-        return keeping
+        """Return a store that reads back what was archived before this run."""
+        store = Keeping(self._home, self._source, self._settings, from_archive=True)
+        store.files()
+        return store
 
     def leave(self, paths: Iterable[str]) -> None:
-        """Let files that were read beside another go: that is not made of them any more."""
+        """Drop companion files that a session is not made of any more."""
         for path in paths:
             archive = self._opened()
             if archive is not None:
                 archive.leave(path)
 
     def shelved(self, path: str) -> tuple[str, Entry] | None:
-        """(the archive's folder, the entry) where the file is to be read from the archive."""
+        """Return (the archive's folder, the entry) if the file is read from the archive."""
         entry = self._entries.get(path) if self.from_archive else None
-        return None if entry is None else (self._home.path(_CATALOGUE[0]), entry)
+        return None if entry is None else (self._folder, entry)
 
     def below(self, folder: str) -> list[str]:
-        """The paths of the archived files that lay in ``folder``, sorted, once ``files`` has looked."""
+        """Return the paths of the archived files that lay in a folder, sorted, once ``files`` was called."""
         if not self._folders:
             for path in sorted(self._entries):
                 self._folders.setdefault(os.path.dirname(path), []).append(path)
         return self._folders.get(folder, [])
 
     def withhold(self, reading: Reading) -> bool:
-        """``remove`` from a file's reading, once that has ended; where it then has nothing, it says nothing either."""
+        """``remove`` from a reading that has ended; if nothing is left, drop its failures as well."""
         any_removed = self.remove(reading)
         if any_removed and not reading.parts and not reading.taken:
             reading.skipped = reading.withheld
@@ -271,37 +253,39 @@ class Keeping(RawStore):
         return any_removed
 
     def remove(self, reading: Reading) -> bool:
-        """Take out of a reading what was forgotten or is excluded; returns whether it ever had any."""
-        for unit in list(reading.parts):
+        """Take out of a reading what was forgotten or is excluded; return True if it ever had any."""
+        for unit in [unit for unit, part in reading.parts.items() if reading.passed.get(unit) is not part]:
             reason = self._withheld(unit, reading)
             if reason:
                 reading.withheld = reason
                 if reason.startswith(EXCLUDED):
                     reading.excluded.add(unit)
                 del reading.parts[unit]
+            else:
+                reading.passed[unit] = reading.parts[unit]
         return bool(reading.withheld)
 
     def withholds(self, unit: str, reading: Reading) -> bool:
-        """Whether the part of a unit was forgotten or is excluded."""
+        """Return True if the part of a unit was forgotten or is excluded."""
         return bool(self._withheld(unit, reading))
 
     def forgot(self, unit: str) -> bool:
-        """Whether a unit of this source was forgotten."""
+        """Return True if a unit of this source was forgotten."""
         return self._forgotten.covers(self._source, unit)
 
     def _withheld(self, unit: str, reading: Reading) -> str:
         if self.forgot(unit):
             return FORGOTTEN
-        is_partial = reading.parts[unit].partial
-        if is_partial and self.transcripts is not None and self.transcripts.tells(unit):
+        part = reading.parts[unit]
+        if part.partial and self.transcripts is not None and self.transcripts.tells(unit):
             return HISTORY
-        reason = self._excluded(unit, reading.parts[unit], reading)
+        reason = self._excluded(unit, part, reading)
         if reason or not self._judged.get(unit):
             self._judged[unit] = reason  # one of its copies is enough
         return reason
 
     def _excluded(self, unit: str, part: Any, reading: Reading) -> str:
-        """Why a unit is excluded, by itself or with the session that it worked for; what is found is remembered."""
+        """Return why a unit is excluded, by itself or with the session that it worked for; remember the reason."""
         withheld = self.rules.withheld
         project, sign = part.cwd, part.sign
         reason = self.rules.excluded(reading.path, project, sign)
@@ -320,7 +304,7 @@ class Keeping(RawStore):
         return reason
 
     def _of_session(self, unit: str, reading: Reading) -> str:
-        """Why a session is excluded that another unit worked for; it is looked up where nothing is known of it."""
+        """Return why a session is excluded that another unit worked for; look the session up if it is not known."""
         if unit in self._judged:
             return self._judged[unit]
         if self._depth >= _DEEP:
@@ -334,11 +318,13 @@ class Keeping(RawStore):
 
     def _look_up(self, unit: str, reading: Reading) -> None:
         if unit in reading.parts:
-            self._judged[unit] = ""  # who says to have worked for each other is not looked up for ever
+            self._judged[unit] = ""  # two units that name each other as parents are not looked up for ever
             self._judged[unit] = self._excluded(unit, reading.parts[unit], reading)
-        elif not self.rules.remembered(self._source, unit) and self.lineage is not None:
+        elif not self.rules.remembered(self._source, unit) and self._expected is not None:
+            if self._lineage is None:
+                self._lineage = Lineage(*self._expected)
             self._judged[unit] = ""
-            for found in self.lineage.look_up(unit, reading.path):
+            for found in self._lineage.look_up(unit, reading.path):
                 if unit in found.parts and not self._judged[unit]:
                     self._judged[unit] = self._excluded(unit, found.parts[unit], found)
 
@@ -349,32 +335,9 @@ class Keeping(RawStore):
             self._archive.commit()
 
     def close(self) -> None:
-        """Close the archive; what was excluded stays known, also where nothing was written. Raises as ``commit``."""
+        """Close the archive; exclusions stay known even if nothing was written. Raises as ``commit``."""
         try:
             self.rules.withheld.save()
         finally:
             if self._archive is not None:
                 self._archive.close()
-
-
-def state(home: Home) -> dict[str, object]:
-    """What ``explain`` says of the archive: on or off, objects, bytes, its cap in bytes and whether it is above it.
-
-    ``lost``: objects whose loss was accepted. ``unnamed``: those that no catalogue names. Raises BrainError where that
-    cannot be read.
-    """
-    from ingest.archive import archive, losses, orphan_objects
-
-    policy = Policy(home)
-    count, total = archive.size(home)
-    unnamed = set(map(orphan_objects.name_of, orphan_objects.objects(home)))
-    return {
-        "enabled": policy.enabled,
-        "redacted": policy.redact,
-        "objects": count,
-        "bytes": total,
-        "max_bytes": policy.max_bytes,
-        "over": total > policy.max_bytes,
-        "lost": len(losses.accepted(home).keys() - unnamed),
-        "unnamed": len(unnamed),
-    }

@@ -14,7 +14,7 @@ from core import wal
 from core.files import Syncs, remove_temporary, write_temporary
 from core.home import Home, make_private
 from core.version import REDACTION
-from ingest.archive import losses
+from ingest.archive import verifier
 from ingest.archive.archive import (
     BESIDE,
     CATALOGUE,
@@ -31,7 +31,7 @@ from ingest.archive.archive import (
     unlink_unnamed,
     write_rows,
 )
-from ingest.archive.soundness import fault
+from ingest.archive.verifier import fault
 
 if TYPE_CHECKING:
     import queue
@@ -180,7 +180,9 @@ class Archive:
             wal.sync(self._catalogue)
         named_now = {name for entry in self._changed.values() for name, _ in entry.segments}
         self._dropped -= named_now
-        losses.found(self._home, named_now | {name for name, lacking in self._lacking.items() if not lacking})
+        verifier.withdraw_losses(
+            self._home, named_now | {name for name, lacking in self._lacking.items() if not lacking}
+        )
         self._superseded.clear()
         self._changed.clear()
         self._left.clear()

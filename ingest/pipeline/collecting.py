@@ -16,6 +16,7 @@ import apsw
 from core.home import make_private
 from core.locks import FileLock
 from core.sqlite import connect
+from ingest import registry
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.remade import DAMAGE, set_aside
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from core.home import Home
+    from ingest.collector import Collector, Options
     from ingest.pipeline.shadow import Shadow
-    from ingest.source import Collector, Options
 
 
 class Collecting:
@@ -40,7 +41,7 @@ class Collecting:
         self.options = options
         self.shadow = options.shadow
         self.ledger = Ledger(source.name, ARCHIVE if options.from_archive else GIVEN if roots else OWN)
-        self.rules = Rules(home)
+        self.rules = Rules(home, registry.settings(home))
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -14,7 +14,6 @@ from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.state import FileRow, UnitRow
 from ingest.pipeline.units import assign, is_agent, stem
 from ingest.raw import databases
-from ingest.session.lineage import Lineage
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
@@ -115,7 +114,7 @@ class Normaliser:
     def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
         """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
         if not self._keeping.from_archive:
-            self._keeping.lineage = Lineage(self._source, (file.path for file in new), self._units)
+            self._keeping.expect(self._source, [file.path for file in new], self._units)
         with self._corpus:
             self._find_damaged(readable, verify)
             self._read(new)

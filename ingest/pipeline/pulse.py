@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
-    from ingest.source import Source
 
 _FOLDERS = 256
 _FILES = 64
@@ -295,20 +294,12 @@ def paths(home: Home, source_name: str) -> list[str]:
     from ingest.pipeline.state import known, with_hidden
 
     source = registry.source(source_name)
-    files = source.discover(standing(source, home))
+    files = source.discover(source.default_roots(settings=registry.settings(home)))
     rows = with_hidden(known(home, source_name), files)
     new: list[SourceFile] = source.pending(files, rows, trust_stat=True)
     # Every run retries an unreadable file; that file waits only if its stat has changed.
     # A history of prompts grows with each prompt of a transcript, which is counted already.
     return [file.path for file in new if not (_same(file, rows.get(file.path)) or source.is_history(file.path))]
-
-
-def standing(source: Source, home: Home) -> list[str]:
-    """The folders that the source has of its own."""
-    try:
-        return source.default_roots(home)
-    except BrainError:
-        return source.default_roots()  # an invalid configuration is reported by those who need it
 
 
 def _same(file: SourceFile, row: FileRow | None) -> bool:

@@ -44,7 +44,8 @@ class Reading:
     ``marks``: what the file says of sessions that lie elsewhere, as digests (Codex);
     ``dropped``: records that are left out, by reason; ``failures`` holds the first of ``failed_reasons``; ``stays``:
     there was more of it, and the archive keeps that; ``taken``: the units whose parts were handed over;
-    ``withheld``: why others of them were left out; ``excluded``: those that a rule left out.
+    ``withheld``: why others of them were left out; ``excluded``: those that a rule left out; ``passed``: the parts that
+    no rule leaves out.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class Reading:
         "marks",
         "mtime_ns",
         "parts",
+        "passed",
         "path",
         "raw",
         "recovered",
@@ -76,6 +78,7 @@ class Reading:
         self.path = path
         self.raw = raw
         self.parts: dict[str, Any] = {}
+        self.passed: dict[str, Any] = {}
         self.failures: list[Failure] = []
         self.failed_reasons: dict[str, int] = {}
         self.failed: Failure | None = None
@@ -101,6 +104,7 @@ class Reading:
         """The parts, which are whole, and from now on the caller's; where a unit comes twice, the first of them."""
         parts = {unit: part for unit, part in self.parts.items() if unit not in self.taken}
         self.parts.clear()
+        self.passed.clear()
         self.taken.update(parts)
         return parts
 

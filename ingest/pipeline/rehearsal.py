@@ -13,18 +13,15 @@ from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import run
 from ingest.pipeline.ledger import GIVEN, OWN, Ledger
-from ingest.pipeline.pulse import standing
 from ingest.pipeline.state import FileRow, known, known_units, with_hidden
 from ingest.raw.store import DISK
-from ingest.session.lineage import Lineage
-from ingest.source import Options
 from ingest.sources.histories.source import Transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.home import Home
-    from ingest.source import Progress, Source
+    from ingest.source import Progress
 
 SHOWN = 50
 
@@ -44,17 +41,18 @@ def rehearse(
 
     Raises BadInput for an unknown source and as its own run does, apsw.Error where what is known cannot be read.
     """
-    options = Options(trust_stat=trust_stat, rebuild=rebuild, progress=progress)
-    return registry.source(source_name).rehearse(home, roots, options)
+    source = registry.source(source_name)
+    if source.is_collector:
+        from ingest.collector import Collector, Options
 
-
-def over(source: Source, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
-    """Rehearse a run over a source whose files become sessions: see ``rehearse``."""
-    places = [abspath(root) for root in roots] if roots else standing(source, home)
+        assert isinstance(source, Collector)
+        return source.rehearse(home, roots, Options(trust_stat=trust_stat, rebuild=rebuild, progress=progress))
+    settings = registry.settings(home)
+    places = [abspath(root) for root in roots] if roots else source.default_roots(settings=settings)
     files = source.discover(places)
     rows = with_hidden(known(home, source.name), files)
     readable = [file for file in files if not file.skip]
-    new = readable if options.rebuild else source.pending(files, rows, trust_stat=options.trust_stat)
+    new = readable if rebuild else source.pending(files, rows, trust_stat=trust_stat)
     ledger = Ledger(source.name, GIVEN if roots else OWN)
     run.account_for_the_rest(files, new, rows, ledger)
     run.vanished(files, rows, places, ledger)
@@ -63,9 +61,9 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
     changed: set[str] = set()
     none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
     rows_read: list[tuple[FileRow, list[str]]] = []
-    keeping = Keeping(home, source.name)  # of which nothing is asked but what it withholds
+    keeping = Keeping(home, source.name, settings)  # it only withholds
     keeping.transcripts = transcripts = Transcripts(source, files, rows)
-    keeping.lineage = Lineage(source, (file.path for file in new), units)
+    keeping.expect(source, [file.path for file in new], units)
     members: dict[str, set[str]] = {}
     transcripts.units, transcripts.members = units, members
     new.sort(key=lambda file: source.is_history(file.path))
@@ -85,9 +83,9 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
                 else:
                     fresh.add(unit)
         rows_read.append((_row(reading), sorted(reading.parts)))
-        if options.progress is not None:
+        if progress is not None:
             done += max(1, file.size)
-            options.progress(done, total, f"reading {source.name}")
+            progress(done, total, f"reading {source.name}")
     paths: list[str] = []
     for row, owned in rows_read:
         if row.status == "ingested":

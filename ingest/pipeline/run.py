@@ -1,7 +1,7 @@
-"""One run over one source: discover → pending → read → compose → write → remember → account.
+"""One run over one source: discover → pending → parse → compose → write → remember → account.
 
-Killed at any moment it leaves whole documents and a state that is at worst older than they are; the next run then
-reads those files again, finds the same bytes and writes nothing.
+A run that is killed at any moment leaves whole documents and a state that is at worst older than the documents. The
+next run then reads those files again, finds the same bytes and writes nothing.
 """
 
 from __future__ import annotations
@@ -9,17 +9,14 @@ from __future__ import annotations
 import time
 from os.path import abspath, join
 
-from core.home import Home
 from core.locks import FileLock
 from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
-from ingest.pipeline.pulse import standing
 from ingest.pipeline.state import HIDDEN, FileRow, State, with_hidden
 from ingest.pipeline.units import split_key
-from ingest.raw import files
-from ingest.source import Options
+from ingest.raw import files as raw_files
 from ingest.sources.histories.source import Transcripts
 
 TYPE_CHECKING = False
@@ -27,9 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from core.home import Home
     from ingest.pipeline.state import UnitRow
     from ingest.raw.files import SourceFile
-    from ingest.source import OnWritten, Progress, Source
+    from ingest.source import OnWritten, Progress, Settings, Source
 
 LOCK_WAIT_S = 60.0
 
@@ -43,65 +41,74 @@ def run(
     rebuild: bool = False,
     from_archive: bool = False,
     check_archive: bool = False,
+    settings: Settings | None = None,
     progress: Progress | None = None,
     on_written: OnWritten | None = None,
 ) -> Ledger:
     """Bring the corpus up to date with one source and return the account of it, which is also kept for ``explain``.
 
-    ``roots``: folders to look below, None for the source's own (where it keeps its files on this machine, and those
-    configured). ``trust_stat``: a file whose size, mtime and inode are as before counts as unchanged; otherwise its
-    bytes, and those of its document, are verified. ``rebuild``: read everything again. ``from_archive``: read what the
-    archive holds, not what lies on disk. Without ``trust_stat``, what the archive has lost of a file that lies here is
-    stored anew; with ``check_archive`` also what is damaged there, for which all that it has of the source is read, and
-    with ``rebuild`` all that it has of those files. ``progress(done, total,
-    what)`` is called for each file read; ``on_written(collection, name, data, status)`` for each document that
-    landed, in this thread, with no database transaction open.
+    One run a source at a time.
 
-    One run a source at a time: raises LockContention where another holds on for over a minute, BadInput for an
-    unknown source; OSError where the home cannot be written. What is wrong with a source file raises nothing.
+    Args:
+        home: the brain.
+        source_name: the source.
+        roots: folders to look below; None for the source's own (where the tool keeps its files, and those configured).
+        trust_stat: True if a file with the same size, mtime and inode counts as unchanged. Otherwise its bytes, and
+            those of its document, are verified, and objects that the archive has lost of a present file are stored
+            again.
+        rebuild: read everything again, and verify the archived form of each file.
+        from_archive: read what the archive holds, not the files on disk.
+        check_archive: also verify the contents of the archive's objects.
+        settings: collections.yml as plain data; read from the home if None.
+        progress: called with (done, total, what) for each file that is read.
+        on_written: called with (collection, name, data, status) for each document that landed, in this thread, with no
+            database transaction open.
+
+    Raises:
+        LockContention: another run did not end within a minute.
+        BadInput: there is no such source.
+        OSError: the home cannot be written. A fault of a source file raises nothing.
     """
-    options = Options(
-        trust_stat=trust_stat,
-        rebuild=rebuild,
-        from_archive=from_archive,
-        check_archive=check_archive,
-        progress=progress,
-        on_written=on_written,
-    )
-    return registry.source(source_name).run(home, roots, options)
+    source = registry.source(source_name)
+    if source.is_collector:
+        from ingest.collector import Collector, Options
 
-
-def over(source: Source, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
-    """Run over a source whose files become sessions: see ``run``."""
-    own_places = standing(source, home)
-    places = [abspath(root) for root in roots] if roots else own_places
+        assert isinstance(source, Collector)
+        options = Options(
+            trust_stat=trust_stat,
+            rebuild=rebuild,
+            from_archive=from_archive,
+            check_archive=check_archive,
+            progress=progress,
+            on_written=on_written,
+        )
+        return source.run(home, roots, options)
+    if settings is None:
+        settings = registry.settings(home)
     started_ns = time.time_ns()
-    ledger = Ledger(source.name, ARCHIVE if options.from_archive else GIVEN if roots else OWN)
-    everything = options.rebuild or options.from_archive
-    checks = options.check_archive or options.rebuild
-    keeping = Keeping(home, source.name, from_archive=options.from_archive, checks=checks)
-    with FileLock(join(home.state, f"ingest-{source.name}.lock"), wait_s=LOCK_WAIT_S):
+    own_places = source.default_roots(settings=settings)
+    places = [abspath(root) for root in roots] if roots else own_places
+    ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
+    keeping = Keeping(home, source_name, settings, from_archive=from_archive, checks=check_archive or rebuild)
+    everything = rebuild or from_archive
+    with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source.name, "" if options.from_archive else keeping.mark()) or everything
-            files = keeping.files() if options.from_archive else source.discover(places)
-            known = with_hidden(state.files(source.name), files)
+            stale = state.expire(source_name, "" if from_archive else keeping.mark()) or everything
+            files = keeping.files() if from_archive else source.discover(places)
+            known = with_hidden(state.files(source_name), files)
             readable = [file for file in files if not file.skip]
-            new = readable if everything else source.pending(files, known, trust_stat=options.trust_stat)
-            if not everything and (options.check_archive or not options.trust_stat):
+            new = readable if everything else source.pending(files, known, trust_stat=trust_stat)
+            if not everything and (check_archive or not trust_stat):
                 new = _with(new, keeping.lacking(readable))
             account_for_the_rest(files, new, known, ledger)
-            rows = [] if options.from_archive else vanished(files, known, places, ledger)
-            if rows:
-                state.save(source.name, files=rows)
-            keeping.transcripts = Transcripts(source, files, known)
-            if new or _damaged(home, source.collection, state, source.name, options.trust_stat):
+            gone = [] if from_archive else vanished(files, known, places, ledger)
+            if gone:
+                state.save(source_name, files=gone)
+            if new or not trust_stat or _is_any_missing(home, source, state):
                 from ingest.pipeline.normalise import Normaliser
-                from ingest.raw.databases import damage_of
 
-                # The archive has what was read before the damage: that there was more of it stays to be said.
-                told = {path: damage_of(row) for path, row in known.items()} if options.from_archive else {}
-                damaged = {path: damage for path, damage in told.items() if damage is not None}
+                keeping.transcripts = Transcripts(source, files, known)
                 job = Normaliser(
                     home,
                     source,
@@ -109,36 +116,46 @@ def over(source: Source, home: Home, roots: Sequence[str] | None, options: Optio
                     ledger,
                     keeping,
                     stale=stale,
-                    progress=options.progress,
-                    on_written=options.on_written,
-                    damaged=damaged,
+                    progress=progress,
+                    on_written=on_written,
+                    damaged=_damaged(known) if from_archive else {},
                 )
-                job.go(new, {file.path for file in readable}, verify=not options.trust_stat)
-            ledger.documents = state.count(source.name)
-            ledger.truncated = state.truncated(source.name)
+                job.go(new, {file.path for file in readable}, verify=not trust_stat)
+            ledger.documents, cut, pieces = state.totals(source_name)
+            ledger.truncated = cut, pieces
         finally:
             try:
                 keeping.close()
             finally:
                 state.close()
         ledger.finished = int(time.time())
-        found = {file.path for file in files}
-        ledger.write(home, (row for path, row in known.items() if path not in found))
-        if not options.from_archive and (not roots or (own_places and set(own_places) <= set(places))):
-            unsaid = {path for path, row in known.items() if row.path.startswith(HIDDEN)}
-            calm = [
-                file
-                for file in files
-                if not (source.is_restless(file.path) or source.is_history(file.path) or file.path in unsaid)
-            ]
-            pulse.write(home, source.name, own_places, calm, started_ns, source.suffixes, with_empty=not unsaid)
+        there = {file.path for file in files}
+        ledger.write(home, (row for path, row in known.items() if path not in there))
+        if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
+            hidden = {path for path, row in known.items() if row.path.startswith(HIDDEN)}
+            calm = [file for file in files if file.path not in hidden and _is_news(source, file)]
+            pulse.write(home, source_name, own_places, calm, started_ns, source.suffixes, with_empty=not hidden)
     return ledger
 
 
+def _is_news(source: Source, file: SourceFile) -> bool:
+    """Return True if a change of a file means that there is something to read."""
+    return not (source.is_restless(file.path) or source.is_history(file.path))
+
+
+def _damaged(known: dict[str, FileRow]) -> dict[str, tuple[str, str]]:
+    """Return the damage that ended the last reading of each database: the archive holds what was read before it."""
+    from ingest.raw.databases import damage_of
+
+    return {path: damage for path, row in known.items() if (damage := damage_of(row)) is not None}
+
+
 def _with(files: list[SourceFile], more: list[SourceFile]) -> list[SourceFile]:
-    """Both, by path, each file once."""
+    """Return the files of both lists by path, each once."""
+    if not more:
+        return files
     found = {file.path: file for file in (*files, *more)}
-    return [found[path] for path in sorted(found)] if more else files
+    return [found[path] for path in sorted(found)]
 
 
 def account_for_the_rest(
@@ -157,13 +174,13 @@ def account_for_the_rest(
 
 
 def vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[str], ledger: Ledger) -> list[FileRow]:
-    """Count the files below the roots that are gone; returns the rows of those gone since the last run."""
+    """Count the files below the roots that are gone; return the rows of those that vanished since the last run."""
     found = {file.path for file in files}
     below = tuple(join(place, "") for place in places)
     rows: list[FileRow] = []
     for path, row in known.items():
         if path not in found and path.startswith(below):
-            # Its document stays: the vendor deletes transcripts after a month, memory does not.
+            # The vendor deletes transcripts after a month; the document stays.
             ledger.vanished += 1
             if row.status != "vanished":
                 row.status = "vanished"
@@ -171,17 +188,15 @@ def vanished(files: list[SourceFile], known: dict[str, FileRow], places: list[st
     return rows
 
 
-def _damaged(home: Home, collection: str, state: State, source: str, trust_stat: bool) -> bool:
-    """Whether a document may have to be restored: some are missing, or their bytes are to be verified."""
-    if not trust_stat:
-        return True
+def _is_any_missing(home: Home, source: Source, state: State) -> bool:
+    """Return True if a document of the source is not in its folder."""
     from os import listdir
 
     try:
-        there = set(listdir(home.path(collection)))
+        there = set(listdir(join(home.root, source.collection)))
     except OSError:
         there = set()
-    return not there.issuperset(state.names(source))
+    return not there.issuperset(state.names(source.name))
 
 
 def one(
@@ -190,20 +205,32 @@ def one(
     path: str,
     *,
     wait_s: float,
+    settings: Settings,
     on_written: OnWritten,
     settle: Callable[[list[tuple[str, str, str]]], None],
 ) -> Ledger | None:
-    """Bring the corpus up to date with the file at ``path``; None where only a whole run can do that.
+    """Bring the corpus up to date with one file; return None if only a whole run can do that.
 
-    That is so before the first run and after a change of parser or document format. ``on_written`` as in
-    ``ingest.pipeline.run.run``; ``settle`` is then given (collection, file name, SHA-256) of every document that the
-    file has a part in. Both are called under the source's lock: whoever forgets a document holds it too. Raises
-    LockContention where a run holds on for over ``wait_s`` seconds, BadInput for an unknown source, OSError where
-    the home cannot be written.
+    A whole run is needed before the first run of the source and after a change of parser or document format.
+
+    Args:
+        home: the brain.
+        source_name: the source.
+        path: the file.
+        wait_s: how long to wait for another run to end, in seconds.
+        settings: collections.yml as plain data.
+        on_written: as in ``run``.
+        settle: called with (collection, file name, SHA-256) of every document that the file has a part in. Both are
+            called under the source's lock, which a command that forgets a document holds as well.
+
+    Raises:
+        LockContention: another run did not end in time.
+        BadInput: there is no such source.
+        OSError: the home cannot be written.
     """
     source = registry.source(source_name)
     ledger = Ledger(source_name, GIVEN)
-    (file,) = files.walk([path], "", {}, {})
+    (file,) = raw_files.walk([path], "", {}, {})
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
         state = State(home)
         state.hasten()
@@ -215,10 +242,10 @@ def one(
                 ledger.fail(file.path, "unreadable", file.skip)
                 return ledger
             scope = _Scope(state, source_name, file.path, source.peek(file.path))
-            if files.changed(file, scope.file, trust_stat=False):
+            if raw_files.changed(file, scope.file, trust_stat=False):
                 from ingest.pipeline.normalise import Normaliser
 
-                keeping = Keeping(home, source_name, hasty=True)
+                keeping = Keeping(home, source_name, settings, hasty=True)
                 job = Normaliser(
                     home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written, sweep=False
                 )

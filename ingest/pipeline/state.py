@@ -211,19 +211,11 @@ class State:
         """File names of the documents."""
         return {name for (name,) in self._connection.execute("select name from units where source = ?", (source,))}
 
-    def count(self, source: str) -> int:
-        """How many documents there are."""
-        row = self._connection.execute("select count(*) from units where source = ?", (source,)).fetchone()
-        assert row is not None
-        return int(row[0])
-
-    def truncated(self, source: str) -> tuple[int, int]:
-        """(documents that are not all of their transcript, pieces they lack)."""
-        row = self._connection.execute(
-            "select count(*), coalesce(sum(truncated), 0) from units where source = ? and truncated > 0", (source,)
-        ).fetchone()
-        assert row is not None
-        return int(row[0]), int(row[1])
+    def totals(self, source: str) -> tuple[int, int, int]:
+        """Return (documents, documents that lack pieces of their transcript, pieces they lack)."""
+        query = "select count(*), count(nullif(truncated, 0)), coalesce(sum(truncated), 0) from units where source = ?"
+        found: tuple[int, int, int] = self._connection.execute(query, (source,)).get
+        return found
 
     def members(self, source: str, only: Sequence[str] | None = None) -> dict[str, set[str]]:
         """Unit → paths of the files that hold records of it."""

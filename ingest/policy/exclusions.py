@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from os.path import dirname, join
 
-from core.errors import BrainError, EngineMissing, from_os
+from core.errors import EngineMissing, from_os
 from core.files import read_or_none, write_atomic
 from core.locks import FileLock
 from ingest.policy.globs import Globs, spellings
@@ -18,10 +18,10 @@ from ingest.policy.globs import Globs, spellings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from core.home import Home
     from ingest.session.project_ids import Signs
+    from ingest.source import Settings
 
     # Source and unit.
     Unit = tuple[str, str]
@@ -48,19 +48,12 @@ _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
 
 
 class Rules:
-    """The rules of one home, for one run."""
+    """The rules of one home, for one run. ``settings``: collections.yml as plain data."""
 
     __slots__ = ("_judged", "_marked", "_paths", "_projects", "_synthetic", "_told", "fingerprint", "withheld")
 
-    def __init__(self, home: Home) -> None:
-        from core.config import load
-
-        try:
-            config = load(home)
-            exclude: dict[str, Any] = config.section("exclude")
-            synthetic: dict[str, Any] = config.section("synthetic")
-        except BrainError:
-            exclude, synthetic = {}, {}  # an invalid configuration is reported by those who need it
+    def __init__(self, home: Home, settings: Settings) -> None:
+        exclude, synthetic = settings.get("exclude") or {}, settings.get("synthetic") or {}
         self._projects = _globs(exclude.get("projects"))
         self._paths = _globs(exclude.get("paths"))
         self._synthetic = _globs(synthetic.get("projects"))
@@ -296,6 +289,8 @@ class Withheld:
     def _read(self, name: str, key: str) -> list[object]:
         """The list of one file, empty where there is none. An empty file is none that was ever written."""
         path = join(self._home.state, name)
+        if not os.path.lexists(path):
+            return []
         try:
             data = read_or_none(path)
         except OSError as error:

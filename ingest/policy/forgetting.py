@@ -85,7 +85,7 @@ def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]
     tool = registry.find(source)
     if tool is None:  # a plugin that was removed: nothing knows its companion files
         return {path: set() for path in paths}
-    keeping = Keeping(home, source, from_archive=True)
+    keeping = Keeping(home, source, registry.settings(home), from_archive=True)
     keeping.files()
     return {path: {each for each in tool.companions(path, keeping) if keeping.is_shelved(each)} for path in paths}
 
@@ -288,18 +288,18 @@ def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
 
 
 def _from_archive(home: Home, source: str, held: Held) -> None:
-    from ingest.archive import archive, losses, orphan_objects, rewriting, sharing
+    from ingest.archive import archive, rewriting, sharing, verifier
 
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
 
     # First, while the catalogue still says what they can be told by.
-    found = orphan_objects.objects(home)
+    found = verifier.orphan_objects(home)
     if found:
-        orphan_objects.remove(found, _telling(home, source, held, rest))
+        verifier.remove_orphans(found, _telling(home, source, held, rest))
     rewriting.remove(home, source, held.files | held.beside, rest)
     if os.path.isdir(home.path(archive.FOLDER)):
-        losses.keep(home, archive.names(home).union(map(orphan_objects.name_of, orphan_objects.objects(home))))
+        verifier.keep_losses(home, archive.names(home).union(map(verifier.object_name, verifier.orphan_objects(home))))
 
 
 def _telling(home: Home, source: str, held: Held, rest: Callable[[str, bytes], bytes]) -> Callable[[bytes], bool]:
@@ -353,20 +353,20 @@ def _content(folder: str, segment: tuple[str, int]) -> bytes:
 
 def sweep(home: Home, test: Callable[[bytes], bool]) -> None:
     """Remove what no row of the archive names and passes ``test``. Raises OSError, BrainError."""
-    from ingest.archive import orphan_objects
+    from ingest.archive import verifier
 
-    orphan_objects.remove(orphan_objects.objects(home), test)
+    verifier.remove_orphans(verifier.orphan_objects(home), test)
 
 
 def beyond(home: Home) -> list[str]:
     """What cannot be told of the archive, as sentences."""
-    from ingest.archive import orphan_objects
+    from ingest.archive import verifier
 
-    count = len(orphan_objects.objects(home))
+    count = len(verifier.orphan_objects(home))
     if not count:
         return []
     return [
-        f"{orphan_objects.said(count)} stay{'s' * (count == 1)}:"
+        f"{verifier.orphans_phrase(count)} stay{'s' * (count == 1)}:"
         f" nothing in {'it' if count == 1 else 'them'} tells of what"
         " was forgotten, but a later part of a long session may have no word of whose it is"
     ]

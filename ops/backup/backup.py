@@ -24,14 +24,14 @@ from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
-from ingest.archive import losses, orphan_objects
+from ingest.archive import verifier
 from ingest.pipeline.remade import ASIDE
 from ops import snapshot
 from ops.backup import packing, questions
 
 if TYPE_CHECKING:
     from core.config import Config
-    from ingest.archive.soundness import Broken
+    from ingest.archive.verifier import Broken
 
 FOLDER = "backups"
 KIND = "brain-backup"
@@ -105,7 +105,7 @@ def make(
             os.replace(join(home.state, _NOTE), join(home.state, _NOTE + ASIDE))  # the doctor reports it
         note["folders"] = list(dict.fromkeys([*_folders(home), folder]))
         write_atomic(join(home.state, _NOTE), json.dumps(note).encode())
-    known, unnamed = losses.accepted(home), orphan_objects.count(home)
+    known, unnamed = verifier.accepted_losses(home), verifier.count_orphans(home)
     return {
         "schema": 1,
         "ok": True,
@@ -351,7 +351,7 @@ def _try_out(
     """Restore the file into ``place`` and ask the questions; return the number of equal answers, and the archive's
     missing or damaged objects. Raises Internal.
     """
-    from ingest.archive.soundness import broken
+    from ingest.archive.verifier import broken
 
     make_private(place)
     manifest = packing.unpack(path, place, progress)

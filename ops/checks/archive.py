@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
 from core.text import one_line
-from ingest.archive import losses, orphan_objects, soundness
+from ingest.archive import verifier
 from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.home import Home
-    from ingest.archive.soundness import Broken
+    from ingest.archive.verifier import Broken
 
 
 def whole(context: CheckContext) -> Iterator[Finding]:
@@ -27,13 +27,13 @@ def whole(context: CheckContext) -> Iterator[Finding]:
         yield Finding("archive.whole", "error", error.message, error.fix, lambda: _renew_catalogue(context))
         return
     if context.deep:
-        still = {*(each.name for each in broken), *map(orphan_objects.name_of, orphan_objects.objects(context.home))}
-        losses.found(context.home, losses.accepted(context.home).keys() - still)
+        still = {*(each.name for each in broken), *map(verifier.object_name, verifier.orphan_objects(context.home))}
+        verifier.withdraw_losses(context.home, verifier.accepted_losses(context.home).keys() - still)
     for source in dict.fromkeys(each.source for each in broken):
         held = [each for each in broken if each.source == source]
         there = {each.name for each in held if _is_there(context.home, each)}
         repairable = [each for each in held if each.name in there]
-        known = losses.accepted(context.home)
+        known = verifier.accepted_losses(context.home)
         lost = [each for each in held if each.name not in there and each.name not in known]
         if repairable:
             fix = "brain doctor --deep --fix" if context.deep else "brain doctor --fix"
@@ -76,13 +76,13 @@ def _renew_catalogue(context: CheckContext) -> str:
 
 def all_named(context: CheckContext) -> Iterator[Finding]:
     """The catalogue names every object, except a few that killed runs left."""
-    found = orphan_objects.count(context.home)
-    out = orphan_objects.way_out(context.home)
+    found = verifier.count_orphans(context.home)
+    out = verifier.orphans_fix(context.home)
     if found.new:
         yield Finding(
             "archive-unnamed",
             "warning" if found.is_lost else "notice",
-            f"{orphan_objects.said(found.new)}: nothing can read {'it' if found.new == 1 else 'them'}",
+            f"{verifier.orphans_phrase(found.new)}: nothing can read {'it' if found.new == 1 else 'them'}",
             f"{out}; where none has: brain doctor --accept-loss",
         )
 
@@ -92,10 +92,10 @@ def accept(home: Home) -> str:
 
     It reads every object. Raises BrainError if the catalogue cannot be read, OSError, LockContention.
     """
-    found = soundness.broken(home, contents=True)
+    found = verifier.broken(home, contents=True)
     there = {each.name for each in found if _is_there(home, each)}
     lost = {each.name for each in found if each.name not in there}
-    count = losses.accept(home, lost.union(map(orphan_objects.name_of, orphan_objects.objects(home))))
+    count = verifier.accept_losses(home, lost.union(map(verifier.object_name, verifier.orphan_objects(home))))
     return f"accepted the loss of {counted(count, 'object')}"
 
 
@@ -108,9 +108,10 @@ def _out_of_a_backup(context: CheckContext, broken: list[Broken]) -> str:
 
 
 def _is_there(home: Home, each: Broken) -> bool:
+    from ingest import registry
     from ingest.archive.keeping import Policy
 
-    return each.version <= 0 and os.path.exists(each.path) and Policy(home).enabled
+    return each.version <= 0 and os.path.exists(each.path) and Policy(registry.settings(home)).enabled
 
 
 def _said(broken: list[Broken]) -> str:
@@ -129,7 +130,7 @@ def _repair(context: CheckContext, source: str) -> str:
     from runtime.capture.indexing import index
 
     def left() -> list[Broken]:
-        return [each for each in soundness.broken(context.home, (source,), contents=context.deep) if each.version <= 0]
+        return [each for each in verifier.broken(context.home, (source,), contents=context.deep) if each.version <= 0]
 
     before = {each.name for each in left()}
     index(context.home, context.config, source=source, check_archive=context.deep)
@@ -137,7 +138,7 @@ def _repair(context: CheckContext, source: str) -> str:
     if elsewhere:
         index(context.home, context.config, source=source, roots=elsewhere, check_archive=context.deep)
     # If a file has changed since, the lost object is an older version now and no longer listed as broken.
-    lost = {each.name for each in soundness.broken(context.home, contents=context.deep)}
+    lost = {each.name for each in verifier.broken(context.home, contents=context.deep)}
     folder = context.home.path(FOLDER)
     stored = {name for name in before - lost if os.path.exists(object_path(folder, name))}
     if not stored:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from ingest.archive.soundness import Broken
+    from ingest.archive.verifier import Broken
 
 SEVERITIES = ("error", "warning", "notice")
 
@@ -80,7 +80,7 @@ class CheckContext:
     @cached_property
     def broken(self) -> list[Broken]:
         """The archived files that are missing, or with ``deep`` damaged. Raises BrainError."""
-        from ingest.archive.soundness import broken
+        from ingest.archive.verifier import broken
 
         return broken(self.home, contents=self.deep)
 

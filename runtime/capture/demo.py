@@ -47,7 +47,8 @@ def stem(path: str) -> str:
 
 def is_there(home: Home) -> bool:
     """Return True if the home holds a document of the demo set."""
-    return any(os.path.exists(home.path(_COLLECTION, name)) for name in names())
+    corpus = join(home.root, _COLLECTION)
+    return any(os.path.exists(join(corpus, name)) for name in names())
 
 
 def is_given(roots: Sequence[str] | None) -> bool:
@@ -70,8 +71,8 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
         LockContention: another process reads the source.
         apsw.Error: the index or the state cannot be written.
     """
-    demo = names()
-    leaving = [name for name in sorted(demo) if os.path.exists(home.path(_COLLECTION, name))]
+    demo, corpus = names(), join(home.root, _COLLECTION)
+    leaving = [name for name in sorted(demo) if os.path.exists(join(corpus, name))]
     if not leaving or not _has_others(connection, demo):
         return 0
     from ingest.pipeline.state import State
@@ -91,7 +92,7 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
             state.close()
         for collection in (_COLLECTION, _DISTILLED):
             for name in leaving:
-                if os.path.exists(path := home.path(collection, name)):
+                if os.path.exists(path := join(home.root, collection, name)):
                     os.unlink(path)
                 drop(connection, collection, name)
     return len(leaving)

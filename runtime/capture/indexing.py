@@ -78,7 +78,7 @@ def index(
     started, started_ns = time.perf_counter(), time.time_ns()
     names: tuple[str, ...] = ()
     if not markdown_only:
-        names = _archived(home, source, roots) if from_archive else chosen(home, source, roots)
+        names = _archived(home, source, roots) if from_archive else chosen(home, source, roots, config)
     if source is not None and registry.is_on_request(source):
         _has_collection(config, source)
     home.make()
@@ -99,6 +99,7 @@ def index(
                     update(connection, [config.collections[_DISTILLED]])
                 roots = Worked(projects(connection))
             reading = {
+                "settings": config.data,
                 "roots": roots,
                 "trust_stat": trust_stat,
                 "rebuild": rebuild,
@@ -141,9 +142,9 @@ def index(
     if rescanned:
         envelope["rescanned"] = rescanned
     if from_archive:
-        from ingest.archive import orphan_objects
+        from ingest.archive import verifier
 
-        envelope["unnamed"] = len(orphan_objects.objects(home))
+        envelope["unnamed"] = len(verifier.orphan_objects(home))
     return envelope
 
 
@@ -250,7 +251,15 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
 
     def read() -> Ledger | None:
         keep = written.append
-        return one(home, source, path, wait_s=wait_s, on_written=lambda *document: keep(document), settle=settle)
+        return one(
+            home,
+            source,
+            path,
+            wait_s=wait_s,
+            settings=config.data,
+            on_written=lambda *document: keep(document),
+            settle=settle,
+        )
 
     try:
         ledger = read()
@@ -341,8 +350,10 @@ def drop_file(home: Home, collection: str, relative: str) -> None:
         connection.close()
 
 
-def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
-    """The sources that a run is for: the one that is named, else those that have files here. Raises BadInput."""
+def chosen(
+    home: Home, source: str | None, roots: Sequence[str] | None, config: Config | None = None
+) -> tuple[str, ...]:
+    """Return the sources to run: the one that is named, else those that have files here. Raises BadInput."""
     if source is not None and registry.find(source) is None:
         raise BadInput(f"unknown source {source!r}", f"sources of this version: {', '.join(registry.names())}")
     for root in roots or ():
@@ -354,7 +365,7 @@ def chosen(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple
     if source is not None:
         return (source,)
     # A folder that is given without a source is Claude Code's, as it has always been.
-    return (_GIVEN,) if roots else registry.present(home)
+    return (_GIVEN,) if roots else registry.present(home, config)
 
 
 def _judge(connection: apsw.Connection) -> None:
@@ -369,7 +380,7 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     """Apply a redaction policy that corpus and archive have not been through; a stat and a read where they have."""
     try:
         with open(join(home.state, "redaction"), "rb") as stream:
-            if stream.read() == Policy(home).gone_through:
+            if stream.read() == Policy(config.data).mark:
                 return None
     except FileNotFoundError:
         pass
@@ -392,14 +403,14 @@ def _has_collection(config: Config, source: str) -> None:
 
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
-    from ingest.archive import archive, orphan_objects
+    from ingest.archive import archive, verifier
     from ingest.sources.chrome import source as chrome
 
     if roots:
         raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
     kept = archive.sources(home)
-    if not kept and source != chrome.NAME and (count := len(orphan_objects.objects(home))):
-        raise EngineMissing(f"{orphan_objects.said(count)}, and nothing else", orphan_objects.way_out(home))
+    if not kept and source != chrome.NAME and (count := len(verifier.orphan_objects(home))):
+        raise EngineMissing(f"{verifier.orphans_phrase(count)}, and nothing else", verifier.orphans_fix(home))
     held = kept + ([chrome.NAME] if chrome.is_archived(home) else [])
     if source is not None:
         held = [name for name in held if name == source]
@@ -420,7 +431,7 @@ _WRITTEN = ("raw", "distilled", "kb-raw", "kb-wiki")
 
 def _sweep(home: Home) -> None:
     """Remove what killed writers left beside their files; the corpus's own folders are ingest's to sweep."""
-    for top in (home.state, home.logs, home.inbox, *map(home.path, _WRITTEN)):
+    for top in (home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)):
         for folder, folders, _ in os.walk(top):
             folders.sort()
             sweep_temporaries(folder)

@@ -46,20 +46,22 @@ def rescan(home: Home, config: Config) -> dict[str, int] | None:
     None where there was nothing to do. Only files below the home that ``is_own`` are changed: the rest is its owner's,
     and is redacted when it is shown. Cut short, it is done once more. Raises OSError, apsw.Error and LockContention.
     """
-    policy = Policy(home)
+    policy = Policy(config.data)
     held = (read_or_none(join(home.state, FILE)) or b"").split()
-    if held == policy.gone_through.split():
+    if held == policy.mark.split():
         return None
     counts: dict[str, int] = {}
     if held[:1] != [str(REDACTION).encode()]:
         _documents(home, config, counts)
     if policy.redact:
-        from ingest.archive import archive, rewriting
+        from ingest.archive import archive
 
         for source in archive.sources(home):
+            from ingest.archive import rewriting
+
             with FileLock(join(home.state, f"ingest-{source}.lock"), wait_s=LOCK_WAIT_S):  # a hook may be adding to it
                 rewriting.redact_again(home, source, counts)
-    write_atomic(join(home.state, FILE), policy.gone_through)
+    write_atomic(join(home.state, FILE), policy.mark)
     return counts
 
 

@@ -43,7 +43,7 @@ def tidy(home: Home, stop: Callable[[], bool]) -> bool:
     merged = _merge(home, stop)
     if merged:
         _write_back(home)
-        sweep_temporaries(home.path(_CORPUS))
+        sweep_temporaries(join(home.root, _CORPUS))
     return merged
 
 
@@ -96,4 +96,4 @@ def _merge(home: Home, stop: Callable[[], bool]) -> bool:
 
 
 def _databases(home: Home) -> tuple[str, ...]:
-    return home.index, join(home.state, FILE), home.path(FOLDER, CATALOGUE)
+    return home.index, join(home.state, FILE), join(home.root, FOLDER, CATALOGUE)

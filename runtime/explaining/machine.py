@@ -158,7 +158,8 @@ def _sqlite_vec(connection: Any) -> dict[str, Any]:
 
 
 def archive(home: Home) -> dict[str, Any]:
-    """What is kept of raw files (``ingest.archive.keeping.state``)."""
-    from ingest.archive import keeping
+    """What is kept of raw files (``ingest.archive.verifier.summarize``)."""
+    from ingest import registry
+    from ingest.archive import verifier
 
-    return dict(keeping.state(home))
+    return dict(verifier.summarize(home, registry.settings(home)))

@@ -300,10 +300,11 @@ def _idle(path: str, now: float) -> bool:
 def excluded(home: Home, path: str, cwd: str) -> str:
     """Why the brain keeps out of a session (its transcript, the folder it works in), "" where it does not."""
     from ingest.policy.exclusions import Rules
+    from ingest.registry import settings
 
     if os.path.realpath(path).startswith(join(os.path.realpath(home.root), "")):
         return "the brain's own"
-    rules = Rules(home)
+    rules = Rules(home, settings(home))
     reason = rules.excluded(path, cwd)
     with contextlib.suppress(OSError, BrainError):
         # The folder may be gone before a run reads the transcript, and its marker with it.

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.document import split
+from core.document import Document, Failure, split
 from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
+from ingest.pipeline.units import stem
+from ingest.raw.store import DISK
+from ingest.session.document import faults
 
 SESSION = "5f0c2a1e-0000-4000-8000-00000000000a"
 OTHER = "7b1d3c2f-0000-4000-8000-00000000000b"
@@ -111,3 +115,19 @@ def body(home: Home, folder: Path, *records: Record) -> str:
     save(folder / "projects" / "-home-me-api" / f"{SESSION}.jsonl", *records)
     ingest(home, folder)
     return document(home)[1]
+
+
+def documents(source: Any, path: str | Path) -> Iterator[Document | Failure]:
+    """Yield the documents of one file taken alone, then its failures."""
+    if source.is_collector:
+        yield from source.documents(str(path))
+        return
+    *_, reading = source.parse(str(path), DISK)
+    for unit, part in reading.parts.items():
+        composed = source.compose(unit, [part], mtime_ns=reading.mtime_ns)
+        yield (
+            Failure(str(path), composed)
+            if isinstance(composed, str)
+            else Document(f"{source.prefix}{stem(unit)}.md", *composed)
+        )
+    yield from faults(reading)

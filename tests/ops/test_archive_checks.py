@@ -12,7 +12,7 @@ import brain
 from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
-from ingest.archive import archive, losses
+from ingest.archive import archive, verifier
 from ops.backup import backup
 from runtime.asking.documents import Selection
 from runtime.capture import indexing
@@ -86,7 +86,7 @@ def test_an_accepted_loss_is_no_finding_and_the_next_one_is(
     assert brain.main(["backup"]) == 65
     Path(first).write_bytes(kept)
     examine(well, accept_loss=True)
-    assert list(losses.accepted(well)) == [Path(second).stem]
+    assert list(verifier.accepted_losses(well)) == [Path(second).stem]
     os.unlink(first)
     assert ids(examine(well)) == ["archive-lost:claude"], "what had come back is lost once more"
 
@@ -95,7 +95,7 @@ def test_what_can_be_stored_anew_is_no_loss_to_accept(well: Home, tmp_path: Path
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")
     os.unlink(path)
     assert ids(examine(well, accept_loss=True)) == ["archive-broken:claude"]
-    assert losses.accepted(well) == {}
+    assert verifier.accepted_losses(well) == {}
     assert ids(examine(well, accept_loss=True, fix=True)) == []
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_known_any_more_of_a_loss_that_was_forgotten(well: Home, tmp_
     os.unlink(path)
     examine(well, accept_loss=True)
     forget.carry_out(well, forget.plan(well, load(well), Selection(references=["s1"])))
-    assert Path(path).stem not in Path(well.state, losses.FILE).read_text(encoding="utf-8")
+    assert Path(path).stem not in Path(well.state, verifier.LOSSES_FILE).read_text(encoding="utf-8")
     assert examine(well)["findings"] == []
 
 
@@ -115,7 +115,7 @@ def test_damage_to_what_was_accepted_is_an_alarm_again(well: Home, tmp_path: Pat
     shutil.rmtree(tmp_path / "elsewhere")
     os.unlink(path)
     examine(well, accept_loss=True)
-    Path(well.state, losses.FILE).write_text(damage, encoding="utf-8")
+    Path(well.state, verifier.LOSSES_FILE).write_text(damage, encoding="utf-8")
     assert ids(examine(well)) == ["archive-lost:claude"]
     assert ids(examine(well, accept_loss=True)) == []
 
@@ -212,9 +212,9 @@ def test_an_accepted_loss_that_was_stored_again_is_heard_of_when_it_is_lost_once
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")
     os.unlink(well.path("raw", archive.CATALOGUE))
     examine(well, accept_loss=True)
-    assert list(losses.accepted(well)) == [Path(path).stem]
+    assert list(verifier.accepted_losses(well)) == [Path(path).stem]
     assert _archived(well, tmp_path / "elsewhere", "s1") == [path]
-    assert losses.accepted(well) == {}
+    assert verifier.accepted_losses(well) == {}
     os.unlink(path)
     shutil.rmtree(tmp_path / "elsewhere")
     assert ids(examine(well)) == ["archive-lost:claude"]
@@ -230,7 +230,7 @@ def test_an_accepted_loss_that_was_put_back_is_heard_of_once_all_objects_were_re
     examine(well, accept_loss=True)
     aside.rename(path)
     examine(well, deep=deep)
-    assert (losses.accepted(well) == {}) is deep
+    assert (verifier.accepted_losses(well) == {}) is deep
 
 
 def test_a_few_objects_that_a_killed_run_left_are_no_alarm(well: Home, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from core.files import NO_ROOM
 from core.home import Home, shipped
 from core.sqlite import is_full
 from core.version import DOCUMENT, REDACTION
+from ingest.collector import Collector
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.run import account_for_the_rest, vanished
 from ingest.pipeline.shadow import in_memory
@@ -31,7 +32,6 @@ from ingest.pipeline.state import FileRow, State, known
 from ingest.raw.files import SourceFile
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
 from ingest.session.zones import system_zone
-from ingest.source import Collector
 from ingest.sources.chrome.archive import COLLECTION, Archive, damaged, place, refuse_emptied
 from ingest.sources.chrome.history import NotHistory, compose, read
 from ingest.web.policy import Policy
@@ -39,9 +39,10 @@ from ingest.web.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ingest.collector import Options
     from ingest.pipeline.ledger import Ledger
     from ingest.session.zones import Zones
-    from ingest.source import Environ, Options
+    from ingest.source import Environ
     from ingest.sources.chrome.history import Visit
 
 NAME = "chrome"
@@ -128,7 +129,9 @@ class Chrome(Collector):
 
     def stats(self, home: Home) -> dict[str, object]:
         """Return the record of the last run, and the size of the archive; empty before the first run."""
-        found = super().stats(home)
+        from ingest.pipeline.ledger import of
+
+        found = of(home, self.name)
         if not found:
             return {}
         if not is_archived(home):

@@ -5,6 +5,7 @@ The vendor changes the format and does not document it. The parser knows 1.0.24 
 
 from __future__ import annotations
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ class Claude(Source):
 
     name = "claude"
     # The history of prompts is a root once the folder of transcripts was removed.
-    roots = (("CLAUDE_CONFIG_DIR,", "~/.claude,~/.config/claude", ("projects|history.jsonl",)),)
+    roots = ROOTS["claude"]
     history = "history.jsonl"
     beside = ("projects",)
     pieces_need_whole = True

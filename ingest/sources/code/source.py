@@ -18,11 +18,12 @@ from core.text import clean
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
+from ingest.collector import Collector
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.shadow import to_read
 from ingest.raw.files import SourceFile
 from ingest.repositories import places
-from ingest.source import Collector, configured
+from ingest.source import configured
 from ingest.sources.code.symbols import Reader, Symbol, Tangled, fence
 from ingest.sources.code.walk import walk
 
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     import apsw
 
     from core.home import Home
+    from ingest.collector import Options
     from ingest.pipeline.corpus import Corpus
     from ingest.pipeline.ledger import Ledger
     from ingest.pipeline.shadow import Shadow
-    from ingest.source import Environ, Options
+    from ingest.source import Environ, Settings
 
 NAME = "code"
 COLLECTION = "code"
@@ -67,9 +69,11 @@ class Code(Collector):
     name = NAME
     collection = COLLECTION
 
-    def default_roots(self, home: Home | None = None, environ: Environ | None = None) -> list[str]:
+    def default_roots(
+        self, home: Home | None = None, environ: Environ | None = None, settings: Settings | None = None
+    ) -> list[str]:
         """Return the repositories that were named before, and those configured (``sources.code.roots``), that exist."""
-        del environ  # no variable names repositories
+        del environ, settings  # no variable names repositories
         return [] if home is None else [root for root in _named(home) if isdir(root)]
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:

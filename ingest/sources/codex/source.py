@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, isdir, isfile, join
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ class Codex(Source):
     name = "codex"
     prefix = "codex__"
     suffixes = (".jsonl", ".jsonl.zst", ".json")
-    roots = (("CODEX_HOME", "~/.codex", ("sessions", "archived_sessions", "history.jsonl")),)
+    roots = ROOTS["codex"]
     history = "history.jsonl"
     beside = ("sessions", "archived_sessions")
 

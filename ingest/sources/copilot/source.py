@@ -9,6 +9,7 @@ import contextlib
 import os
 from os.path import basename, dirname
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ class Copilot(Source):
     name = "copilot"
     prefix = "copilot__"
     suffixes = (".jsonl", ".json")
-    roots = (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),)
+    roots = ROOTS["copilot"]
     skip_folders: Mapping[str, str] = {
         "logs": "log",
         "rewind-snapshots": "snapshot of files",

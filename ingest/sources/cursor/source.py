@@ -9,6 +9,7 @@ adds only what no better place has.
 
 from __future__ import annotations
 
+from ingest.roots import ROOTS
 from ingest.session.events import COMMENTARY, PROMPT, TAKEN_BACK, TEXT
 from ingest.source import Source
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ingest.source import Composed
 
 
-_IN_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
 # ``Session.rank``: how much a place knows of a conversation.
 TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
 # Prompts that the editor made up (TAKEN_BACK) are compared, too.
@@ -39,17 +39,7 @@ class Cursor(Source):
     prefix = "cursor__"
     suffixes = (".vscdb", ".db", ".jsonl", ".txt")
     companion_names = ("meta.json",)
-    roots = (
-        ("", "~/Library/Application Support", _IN_EDITOR),
-        ("XDG_CONFIG_HOME", "~/.config", _IN_EDITOR),
-        ("APPDATA", "", _IN_EDITOR),
-        # Chats that an editor starts by `cursor-agent acp` have a folder of their own (tiann/hapi pull request 844).
-        ("", "~/.cursor", ("projects", "chats", "acp-sessions")),
-        # The agent in the terminal keeps only its chats with its settings (rimio-ai/rimz pull request 399; with a
-        # capital letter chenhg5/cc-connect pull request 1232).
-        ("CURSOR_CONFIG_DIR", "", ("chats", "acp-sessions")),
-        ("XDG_CONFIG_HOME", "~/.config", ("cursor/chats", "cursor/acp-sessions", "Cursor/chats")),
-    )
+    roots = ROOTS["cursor"]
 
     def wants(self, name: str) -> bool:
         return name.endswith((".vscdb", "store.db", ".jsonl", ".txt"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from os.path import basename
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -23,11 +24,7 @@ class Gemini(Source):
     name = "gemini"
     prefix = "gemini__"
     suffixes = (".json", ".jsonl")
-    roots = (
-        ("", "~/.gemini", ("tmp",)),
-        ("GEMINI_CLI_HOME", "", (".gemini/tmp",)),
-        ("", "~/.cache/.gemini", ("tmp",)),
-    )
+    roots = ROOTS["gemini"]
     skip_files: Mapping[str, str] = {
         "projects.json": "names of projects",
         "settings.json": "settings",

@@ -20,10 +20,11 @@ from core.text import clean, one_line
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
+from ingest.collector import Collector
 from ingest.pipeline.collecting import Collecting
 from ingest.raw.files import SourceFile
 from ingest.repositories import Place, Worked, called, common_of, places, top_of
-from ingest.source import Collector, configured
+from ingest.source import configured
 from ingest.sources.git.log import Commit, NoLog, commits, tip
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     import apsw
 
     from core.home import Home
+    from ingest.collector import Options
     from ingest.pipeline.ledger import Ledger
     from ingest.pipeline.state import FileRow
-    from ingest.source import Environ, Options
+    from ingest.source import Environ, Settings
 
 NAME = "git"
 COLLECTION = "git"
@@ -63,9 +65,11 @@ class Git(Collector):
     name = NAME
     collection = COLLECTION
 
-    def default_roots(self, home: Home | None = None, environ: Environ | None = None) -> list[str]:
+    def default_roots(
+        self, home: Home | None = None, environ: Environ | None = None, settings: Settings | None = None
+    ) -> list[str]:
         """Return the repositories configured (``sources.git.roots``) that exist."""
-        del environ  # no variable names repositories
+        del environ, settings  # no variable names repositories
         return [] if home is None else [root for root in configured(NAME, home) if isdir(root)]
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:

@@ -5,6 +5,7 @@ Formats: ``ingest.sources.openclaw.parser``.
 
 from __future__ import annotations
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -28,14 +29,7 @@ class OpenClaw(Source):
     name = "openclaw"
     prefix = "openclaw__"
     suffixes = (".jsonl", ".sqlite", ".zst")
-    roots = (
-        ("OPENCLAW_STATE_DIR", "~/.openclaw", ("agents", "sessions")),
-        # `openclaw --profile NAME` has a folder of its own (docs.openclaw.ai/cli), OPENCLAW_HOME replaces ~.
-        ("", "~", (".openclaw-*/agents", ".openclaw-*/sessions")),
-        ("OPENCLAW_HOME", "", (".openclaw/agents", ".openclaw-*/agents")),
-        ("CLAWDBOT_STATE_DIR", "~/.clawdbot", ("agents", "sessions")),
-        ("", "~", (".moltbot/agents", ".moldbot/agents")),
-    )
+    roots = ROOTS["openclaw"]
 
     def wants(self, name: str) -> bool:
         if name.endswith((".jsonl", ".jsonl.zst", "-agent.sqlite")):

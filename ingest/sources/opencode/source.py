@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, join
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -39,12 +40,7 @@ class OpenCode(Source):
     name = "opencode"
     prefix = "opencode__"
     suffixes = (".db", ".json", ".jsonl")
-    roots = (
-        ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode.db", "opencode/storage", "opencode/project")),
-        # Versions that are not released keep a database each, named after their channel.
-        ("XDG_DATA_HOME", "~/.local/share", ("opencode/opencode-*.db",)),
-        ("OPENCODE_DB", "", ()),
-    )
+    roots = ROOTS["opencode"]
 
     def __init__(self) -> None:
         # Session's file → (size, mtime in ns) of all its files, as discovered last.

@@ -5,6 +5,7 @@ Formats: ``ingest.sources.pi.parser``.
 
 from __future__ import annotations
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -20,12 +21,7 @@ class Pi(Source):
 
     name = "pi"
     prefix = "pi__"
-    # Pi's own settings may name a folder of sessions, relative to the agent's.
-    roots = (
-        ("PI_CODING_AGENT_DIR", "~/.pi/agent", ("sessions",)),
-        ("PI_CODING_AGENT_SESSION_DIR", "", ()),
-        ("PI_CODING_AGENT_DIR", "~/.pi/agent", ("settings.json#sessionDir",)),
-    )
+    roots = ROOTS["pi"]
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.pi.parser import read

@@ -5,6 +5,7 @@ Formats: ``ingest.sources.shell.parser``.
 
 from __future__ import annotations
 
+from ingest.roots import ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -24,13 +25,7 @@ class Shell(Source):
     name = "shell"
     prefix = "shell__"
     suffixes = ("_history", ".db", ".histfile")
-    roots = (
-        ("HISTFILE", "", ()),
-        ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
-        ("ZDOTDIR", "", (".zsh_history", ".zhistory", ".histfile")),
-        ("XDG_DATA_HOME", "~/.local/share", ("fish/*_history", "atuin/history.db", "zsh/history", "bash/history")),
-        ("XDG_STATE_HOME", "~/.local/state", ("zsh/history", "bash/history")),
-    )
+    roots = ROOTS["shell"]
 
     def wants(self, name: str) -> bool:
         return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")

@@ -13,7 +13,8 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest.archive import archive, keeping, recording
+from ingest import registry
+from ingest.archive import archive, keeping, recording, verifier
 from ingest.pipeline import reading
 from ingest.pipeline.run import run
 from ingest.pipeline.state import State
@@ -256,7 +257,7 @@ def test_a_compressed_file_is_kept_as_what_it_holds(home: Home, folder: Path) ->
 
     packed = folder / "a.jsonl.zst"
     packed.write_bytes(zstandard.ZstdCompressor().compress(lines(Script().user("one"))))
-    kept = keeping.Keeping(home, "claude")
+    kept = keeping.Keeping(home, "claude", {})
     (found,) = claude.SOURCE.parse(str(packed), kept)
     kept.commit()
     kept.close()
@@ -274,12 +275,12 @@ def test_a_whole_document_is_redacted_and_kept(home: Home, tmp_path: Path) -> No
         said.append(value)
         read.parts["unit"] = ClaudeSession("unit")
 
-    kept = keeping.Keeping(home, "gemini")
+    kept = keeping.Keeping(home, "gemini", {})
     first = reading.whole(str(path), kept, take, "foreign")
     kept.commit()
     kept.close()
     assert (said, first.redacted) == ([{"messages": [{"text": "use [redacted:github]"}]}], {"github": 1})
-    back = keeping.Keeping(home, "gemini", from_archive=True)
+    back = keeping.Keeping(home, "gemini", {}, from_archive=True)
     (file,) = back.files()
     path.unlink()
     second = reading.whole(file.path, back, take, "foreign")
@@ -326,11 +327,11 @@ def test_the_cap_is_reported_and_nothing_is_deleted(home: Home, folder: Path) ->
     )
     save(folder / "a.jsonl", Script().user("one"))
     ingest(home, folder)
-    said = keeping.state(home)
+    said = verifier.summarize(home, registry.settings(home))
     assert (said["over"], said["objects"]) == (True, 1)
     save(folder / "b.jsonl", Script(OTHER).user("two"))
     ingest(home, folder)
-    assert keeping.state(home)["objects"] == 2
+    assert verifier.summarize(home, registry.settings(home))["objects"] == 2
 
 
 def test_a_run_that_dies_before_the_state_is_saved_is_repeated(
@@ -368,12 +369,12 @@ def test_the_samples_come_back_byte_for_byte_within_a_fifth_of_their_size(
 def test_a_file_that_was_read_beside_another_is_there_again(home: Home, tmp_path: Path) -> None:
     path = tmp_path / "projects.json"
     path.write_text('{"projects": {"/home/me/api": "api"}}', encoding="utf-8")
-    kept = keeping.Keeping(home, "gemini")
+    kept = keeping.Keeping(home, "gemini", {})
     first = kept.load(str(path))
     kept.commit()
     kept.close()
     path.unlink()
-    back = keeping.Keeping(home, "gemini", from_archive=True)
+    back = keeping.Keeping(home, "gemini", {}, from_archive=True)
     assert back.files() == []
     assert back.load(str(path)) == first
 

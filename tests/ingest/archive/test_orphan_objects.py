@@ -11,7 +11,7 @@ import pytest
 from core import config
 from core.errors import EngineMissing
 from core.home import Home
-from ingest.archive import archive, keeping, orphan_objects, rewriting
+from ingest.archive import archive, rewriting, verifier
 from ingest.policy import forgetting
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
@@ -46,7 +46,7 @@ def _without_catalogue(home: Home) -> None:
 def test_a_lost_catalogue_does_not_take_all_objects_along(home: Home, archived: set[str]) -> None:
     _without_catalogue(home)
     assert len(archived) == 2
-    assert set(orphan_objects.objects(home)) == archived
+    assert set(verifier.orphan_objects(home)) == archived
     outcome = gone(home, references=[SESSION])
     (left,) = there(home)
     assert OTHER.encode() in archive.content(home.path("raw"), (Path(left).stem, 1 << 20))
@@ -87,7 +87,7 @@ def test_what_a_killed_run_left_of_a_session_goes_by_its_lines(
         save(path, first, script.user("the second heron"))
         index(home, config.load(home))
     monkeypatch.setattr(forgetting, "_LONG", 1000)  # not by its id
-    (stray,) = orphan_objects.objects(home)
+    (stray,) = verifier.orphan_objects(home)
     assert stray in before
     (others,) = before - {stray}
     gone(home, references=[SESSION])
@@ -101,7 +101,7 @@ def test_a_removal_that_was_killed_is_finished_by_the_next(
         raise KeyboardInterrupt
 
     # What it is told by otherwise is not what this is about.
-    monkeypatch.setattr(orphan_objects, "remove", lambda *_: 0)
+    monkeypatch.setattr(verifier, "remove_orphans", lambda *_: 0)
     with monkeypatch.context() as patch:
         patch.setattr(rewriting, "unlink_unnamed", dies)
         with pytest.raises(KeyboardInterrupt):
@@ -109,13 +109,17 @@ def test_a_removal_that_was_killed_is_finished_by_the_next(
     assert there(home) == archived
     index(home, config.load(home))
     assert len(there(home)) == 1
-    assert not orphan_objects.objects(home)
+    assert not verifier.orphan_objects(home)
 
 
 def test_an_empty_catalogue_is_a_damaged_one(home: Home, archived: set[str]) -> None:
     catalogue = Path(home.path("raw", archive.CATALOGUE))
     catalogue.write_bytes(b"")
-    for ask in (lambda: archive.sources(home), lambda: gone(home, references=[SESSION]), lambda: keeping.state(home)):
+    for ask in (
+        lambda: archive.sources(home),
+        lambda: gone(home, references=[SESSION]),
+        lambda: verifier.summarize(home, {}),
+    ):
         with pytest.raises(EngineMissing, match="is damaged: it is empty"):
             ask()
     assert there(home) == archived
@@ -141,4 +145,4 @@ def test_what_is_not_read_back_is_counted(home: Home, archived: set[str], claude
     save(claude_root / "projects" / "-work-demo" / "new.jsonl", Script("new").user("an egret"))
     index(home, config.load(home))
     assert index(home, config.load(home), from_archive=True)["unnamed"] == 2
-    assert keeping.state(home)["unnamed"] == 2
+    assert verifier.summarize(home, {})["unnamed"] == 2

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from core.home import Home
-from ingest.archive import archive, recording, soundness
+from ingest.archive import archive, recording, verifier
 from ingest.archive.rows import LOST
 from ingest.pipeline.run import run
 from tests.ingest.archive.test_rows import cursor
@@ -72,10 +72,10 @@ def test_what_the_archive_has_lost_is_stored_anew_by_a_run_that_reads_the_files(
 ) -> None:
     before, documents = stored(home), corpus(home)
     harm_all(home, harm)
-    assert {(each.reason, each.version) for each in soundness.broken(home)} == {("missing", 0)}
+    assert {(each.reason, each.version) for each in verifier.broken(home)} == {("missing", 0)}
     ingest(home, folder)
     assert (stored(home), corpus(home)) == (before, documents)
-    assert soundness.broken(home, contents=True) == []
+    assert verifier.broken(home, contents=True) == []
 
 
 @pytest.mark.parametrize("rebuild", [True, False])
@@ -84,8 +84,8 @@ def test_what_is_damaged_in_the_archive_is_stored_anew_by_a_run_that_reads_it(
 ) -> None:
     before, documents = stored(home), corpus(home)
     harm_all(home, flip)
-    assert soundness.broken(home) == []
-    assert len({each.name for each in soundness.broken(home, contents=True)}) == 5
+    assert verifier.broken(home) == []
+    assert len({each.name for each in verifier.broken(home, contents=True)}) == 5
     run(home, "claude", [str(folder)], trust_stat=True, rebuild=rebuild, check_archive=not rebuild)
     assert (stored(home), corpus(home)) == (before, documents)
 
@@ -103,7 +103,7 @@ def test_a_transcript_grows_on_whatever_became_of_what_the_archive_had_of_it(
     ledger = run(home, "claude", [str(folder)], trust_stat=True)
     assert ledger.failed_files == 0
     assert b"two" in next(iter(corpus(home).values()))
-    assert soundness.broken(home, contents=True) == []
+    assert verifier.broken(home, contents=True) == []
     (entry,) = archive.read(home, "claude").values()
     assert b"".join(archive.lines(home.path("raw"), entry.segments)) == path.read_bytes()
 
@@ -113,7 +113,7 @@ def test_what_is_lost_of_a_file_that_is_gone_stays_known_as_that(home: Home, fol
     harm_all(home, remove)
     grown.unlink()
     ingest(home, folder)
-    left = soundness.broken(home)
+    left = verifier.broken(home)
     assert {(each.path, each.reason) for each in left} == {(str(grown), "missing")}
     assert corpus(home) == documents
 
@@ -140,7 +140,7 @@ def test_sessions_of_a_database_are_stored_anew_and_one_that_is_lost_keeps_no_ot
     assert ledger.recovered[LOST] == 2
     assert b"Why now?" in corpus(home)["cursor__c0.md"]
     assert corpus(home)["cursor__c1.md"] == documents["cursor__c1.md"]
-    assert soundness.broken(home, contents=True) == []
+    assert verifier.broken(home, contents=True) == []
 
 
 def test_what_is_lost_of_a_file_beside_others_that_is_gone_has_them_read_once(home: Home, tmp_path: Path) -> None:
@@ -150,5 +150,5 @@ def test_what_is_lost_of_a_file_beside_others_that_is_gone_has_them_read_once(ho
     os.unlink(part.path)
     run(home, "opencode", [str(root)], trust_stat=False)
     os.unlink(archive.object_path(home.path("raw"), part.segments[0][0]))
-    assert [each.path for each in soundness.broken(home)] == [part.path]
+    assert [each.path for each in verifier.broken(home)] == [part.path]
     assert run(home, "opencode", [str(root)], trust_stat=False).ingested == 0

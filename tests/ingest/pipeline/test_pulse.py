@@ -17,6 +17,7 @@ from ingest import registry
 from ingest.pipeline import pulse
 from ingest.pipeline.pulse import waiting
 from ingest.pipeline.run import run
+from ingest.roots import ROOTS
 from tests.ingest.transcripts import OTHER, SESSION, Script, ingest, lines, save
 
 
@@ -94,13 +95,13 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "user"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    for variable in {variable for each in registry.collecting() for variable, _, _ in each.roots if variable}:
+    for variable in {variable for rows in ROOTS.values() for variable, _, _ in rows if variable}:
         monkeypatch.delenv(variable.rstrip(","), raising=False)
     return folder
 
 
 def test_every_source_has_a_transcript_here() -> None:
-    assert set(TRANSCRIPTS) == {each.name for each in registry.collecting()}
+    assert set(TRANSCRIPTS) == {"claude", *ROOTS}
 
 
 @pytest.mark.parametrize("source", TRANSCRIPTS)

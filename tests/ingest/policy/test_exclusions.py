@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import EngineMissing
 from core.home import Home
+from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline.run import run
 from ingest.policy.exclusions import FILE, SYNTHETIC_PROMPT, UNITS, Rules, Withheld
@@ -85,7 +86,7 @@ def test_a_marker_holds_for_a_session_that_came_by_a_link(home: Home, tmp_path: 
     (tmp_path / "client" / "deep").mkdir(parents=True)
     (tmp_path / "client" / ".brain-ignore").touch()
     (tmp_path / "link").symlink_to(tmp_path / "client" / "deep")
-    assert Rules(home).excluded("", str(tmp_path / "link")) == "excluded: .brain-ignore"
+    assert Rules(home, registry.settings(home)).excluded("", str(tmp_path / "link")) == "excluded: .brain-ignore"
 
 
 def test_a_rule_that_is_taken_away_lets_the_session_in(home: Home, folder: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_document_that_was_there_before_the_rule_stays(home: Home, folder: Pat
 )
 def test_sessions_in_temporary_folders_are_synthetic(home: Home, project: str, expected: bool) -> None:
     configure(home, "synthetic: {projects: [/home/me/evals]}")
-    assert Rules(home).is_synthetic(project, "") is expected
+    assert Rules(home, registry.settings(home)).is_synthetic(project, "") is expected
 
 
 def test_a_synthetic_session_says_so_in_its_frontmatter(home: Home, tmp_path: Path) -> None:

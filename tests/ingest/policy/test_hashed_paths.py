@@ -72,7 +72,7 @@ def test_a_session_that_goes_on_there_stays_away_and_unnamed(forgotten: Home, fo
     with path.open("ab") as stream:
         stream.write(lines(Script(prefix="n").user("and more of it")))
     if alone:
-        one(forgotten, "claude", str(path), wait_s=5, on_written=lambda *_: None, settle=lambda _: None)
+        one(forgotten, "claude", str(path), wait_s=5, settings={}, on_written=lambda *_: None, settle=lambda _: None)
     else:
         run(forgotten)
     assert list(corpus(forgotten)) == [f"{OTHER}.md"]

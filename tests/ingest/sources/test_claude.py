@@ -20,6 +20,7 @@ from tests.ingest.transcripts import (
     body,
     corpus,
     document,
+    documents,
     ingest,
     lines,
     save,
@@ -420,12 +421,12 @@ def test_sessions_without_any_session_id_still_have_one_identity(home: Home, tmp
 def test_parse_yields_documents_and_failures_of_one_file(tmp_path: Path) -> None:
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(lines(Script().user("hello")) + b"{torn}\n")
-    found = list(claude.SOURCE.documents(str(path)))
+    found = list(documents(claude.SOURCE, str(path)))
     assert isinstance(found[0], Document)
     assert found[0].name == f"{SESSION}.md"
     assert [item.reason for item in found if isinstance(item, Failure)] == ["malformed line"]
     assert [
-        item.reason for item in claude.SOURCE.documents(str(tmp_path / "none.jsonl")) if isinstance(item, Failure)
+        item.reason for item in documents(claude.SOURCE, str(tmp_path / "none.jsonl")) if isinstance(item, Failure)
     ] == ["unreadable"]
 
 
@@ -484,6 +485,6 @@ def test_no_shape_of_record_raises(tmp_path: Path, shapes: list[tuple[str, dict[
     path = tmp_path / "x.jsonl"
     records = [{"sessionId": SESSION, "uuid": f"u{n}", **rest, "type": kind} for n, (kind, rest) in enumerate(shapes)]
     path.write_text("".join(json.dumps(record) + "\n" for record in [Script().user("hi"), *records]))
-    for item in claude.SOURCE.documents(str(path)):
+    for item in documents(claude.SOURCE, str(path)):
         if isinstance(item, Document):
             item.render()

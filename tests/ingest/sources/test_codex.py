@@ -17,7 +17,7 @@ from ingest.pipeline import owners
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.codex import source as codex
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, documents
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"
 OTHER = "019a0000-0000-7000-8000-00000000000b"
@@ -405,7 +405,7 @@ def test_no_shape_of_a_record_stops_the_file(
         {"timestamp": "2026-01-01T00:00:00Z", "type": kind, "payload": odd},
         *make.asked("Still here"),
     )
-    found = list(codex.SOURCE.documents(str(path)))
+    found = list(documents(codex.SOURCE, str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

@@ -24,7 +24,7 @@ from ingest.sources.amp import source as amp
 from ingest.sources.copilot import source as copilot
 from ingest.sources.copilot.user_text import extract_user_text
 from tests.ingest.sources.test_amp import thread
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, documents
 
 Record = dict[str, Any]
 START: Record = {"sessionId": "s1", "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.11",
@@ -147,10 +147,12 @@ def test_a_person_may_ask_for_what_a_subagent_did_once_it_has_ended(home: Home, 
 def test_no_shape_stops_a_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, kind: str) -> None:
     base = tmp_path_factory.getbasetemp()
     last = ("user.message", {"content": "Still here"})
-    found = list(copilot.SOURCE.documents(str(events(base / "x/events.jsonl", (kind, odd), last))))
+    found = list(documents(copilot.SOURCE, str(events(base / "x/events.jsonl", (kind, odd), last))))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
     said = {"role": "user", "content": [{"type": "text", "text": "Still here"}, odd]}
-    found = list(amp.SOURCE.documents(str(thread(base / "T-1.json", {"role": "assistant", "content": odd}, said, odd))))
+    found = list(
+        documents(amp.SOURCE, str(thread(base / "T-1.json", {"role": "assistant", "content": odd}, said, odd)))
+    )
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 
@@ -257,7 +259,7 @@ def test_no_shape_of_a_result_stops_the_file(tmp_path: Path, odd: Record) -> Non
     path = events(tmp_path / "x.jsonl", ("user.message", {"content": "Why?"}))
     with path.open("a") as stream:
         stream.write(json.dumps({"type": "result", **odd}) + "\n")
-    (found,) = copilot.SOURCE.documents(str(path))
+    (found,) = documents(copilot.SOURCE, str(path))
     assert isinstance(found, Document)
 
 
@@ -466,4 +468,4 @@ def test_no_shape_of_a_first_versions_session_stops_it(
 ) -> None:
     path = tmp_path_factory.mktemp("legacy") / "session_s0_1.json"
     path.write_text(json.dumps({**legacy(), where: [odd, {"type": "user", "text": "Why?", "role": "user"}]}))
-    assert [type(each) for each in copilot.SOURCE.documents(str(path))]
+    assert [type(each) for each in documents(copilot.SOURCE, str(path))]

@@ -17,7 +17,7 @@ from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.cursor import source as cursor
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, documents
 
 AT = 1_777_367_643_000
 Record = dict[str, Any]
@@ -280,7 +280,7 @@ def test_no_shape_of_a_row_stops_the_database(tmp_path_factory: pytest.TempPathF
         "bubbleId:c1:b2": odd,
     }
     path = database(tmp_path_factory.getbasetemp() / "state.vscdb", "cursorDiskKV", rows)
-    found = list(cursor.SOURCE.documents(str(path)))
+    found = list(documents(cursor.SOURCE, str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

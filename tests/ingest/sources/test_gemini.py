@@ -18,7 +18,7 @@ from ingest.pipeline.run import run
 from ingest.sources.gemini import source as gemini
 from ingest.sources.gemini.user_text import extract_user_text
 from runtime.asking import envelope
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, documents
 
 Record = dict[str, Any]
 EDITOR = (
@@ -249,7 +249,7 @@ def test_a_part_that_is_not_known_is_counted_whoever_said_it(home: Home, tmp_pat
 def test_no_shape_of_a_line_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, where: str) -> None:
     record = {where: odd} if where.startswith("$") else said("b", "x", **{where: odd})
     path = journal(tmp_path_factory.getbasetemp() / "x.jsonl", user("a", "Why?"), record, user("z", "Still here"))
-    found = list(gemini.SOURCE.documents(str(path)))
+    found = list(documents(gemini.SOURCE, str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

@@ -18,7 +18,7 @@ from ingest.pipeline.run import run
 from ingest.sources.gemini import source as gemini
 from runtime.asking.envelope import resume
 from tests.ingest.sources.test_gemini import Record, ingest, said, user, whole
-from tests.ingest.transcripts import corpus, from_the_archive_alone
+from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is Monday."
@@ -163,5 +163,5 @@ def test_a_snapshot_of_files_is_none(home: Home, folder: Path) -> None:
                          "response", "thought"]), inner, max_size=5), max_leaves=12))  # fmt: skip
 def test_no_shape_of_a_content_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any) -> None:
     path = save(tmp_path_factory.mktemp("saved"), [odd if isinstance(odd, dict) else content("user", odd), *BEGUN])
-    found = list(gemini.SOURCE.documents(str(path)))
+    found = list(documents(gemini.SOURCE, str(path)))
     assert "A lock is missing." in str([getattr(each, "body", "") for each in found])

@@ -253,7 +253,7 @@ def test_one_transcript_read_alone_takes_the_place_too(tool: Tool, kind: Kind) -
     tool.type((AWAY, "another one", AT + 14400))
     tool.ingest()
     path = tool.write(GONE)
-    one(tool.home, kind.source, str(path), wait_s=1, on_written=lambda *_: None, settle=lambda _: None)
+    one(tool.home, kind.source, str(path), wait_s=1, settings={}, on_written=lambda *_: None, settle=lambda _: None)
     held = corpus(tool.home)
     assert b"walrus" not in held[tool.name(GONE)]
     assert tool.ingest().written == 0

@@ -15,7 +15,7 @@ from core.home import Home
 from ingest.sources.openclaw import source as openclaw
 from tests.ingest.sources.test_openclaw import database, ingest
 from tests.ingest.sources.test_pi import Record, Tree, text, tool
-from tests.ingest.transcripts import corpus, document, from_the_archive_alone
+from tests.ingest.transcripts import corpus, document, documents, from_the_archive_alone
 
 ENVELOPE = 'Sender (untrusted metadata):\n```json\n{"name": "Ada"}\n```\n\n'
 AT = 1_777_366_800_000
@@ -123,5 +123,5 @@ def test_what_was_kept_in_pieces_of_one_answer_stays(home: Home, tmp_path: Path,
 def test_no_shape_of_a_message_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Record) -> None:
     tree = Tree("s-1").entry("message", message=odd).entry("message", message=odd).user("Still here")
     path = tree.save(tmp_path_factory.mktemp("odd") / "agents/main/sessions/s-1.jsonl")
-    found = [each for each in openclaw.SOURCE.documents(str(path)) if isinstance(each, Document)]
+    found = [each for each in documents(openclaw.SOURCE, str(path)) if isinstance(each, Document)]
     assert ["Still here" in each.body for each in found] == [True]

@@ -16,7 +16,7 @@ from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.opencode import source as opencode
-from tests.ingest.transcripts import corpus
+from tests.ingest.transcripts import corpus, documents
 
 AT = 1_777_367_643_000
 Record = dict[str, Any]
@@ -365,7 +365,7 @@ def test_a_title_that_nobody_gave_is_none(home: Home, tmp_path: Path) -> None:
 def test_no_shape_of_a_part_stops_the_session(tmp_path_factory: pytest.TempPathFactory, part: Any, kind: str) -> None:
     odd = {**part, "type": kind} if isinstance(part, dict) else part
     path = export(tmp_path_factory.getbasetemp() / "x.json", user=[*SAID, odd], assistant=[odd, *DONE])
-    assert any(isinstance(entry, Document) for entry in opencode.SOURCE.documents(str(path)))
+    assert any(isinstance(entry, Document) for entry in documents(opencode.SOURCE, str(path)))
 
 
 def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:

@@ -19,7 +19,7 @@ from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.pi import source as pi
 from ingest.sources.pi.parser import OTHERS
-from tests.ingest.transcripts import corpus, from_the_archive_alone
+from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"
 Record = dict[str, Any]
@@ -366,7 +366,7 @@ def test_archived_sessions_are_read_and_work_files_are_not(home: Home, tmp_path:
 def test_no_shape_of_an_entry_stops_the_file(tmp_path_factory: pytest.TempPathFactory, message: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "shapes.jsonl"
     Tree().entry("message", message=message).entry("compaction", summary=message).user("Still here").save(path)
-    found = list(pi.SOURCE.documents(str(path)))
+    found = list(documents(pi.SOURCE, str(path)))
     assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
 
 

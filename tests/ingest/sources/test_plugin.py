@@ -49,7 +49,7 @@ def test_the_toy_source_is_short() -> None:
 
 def test_brains_own_sources_are_registered_by_entry_points() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    assert declared[registry.GROUP] == {name: f"{module}:SOURCE" for name, module in registry.BUILTIN.items()}
+    assert declared[registry.GROUP] == {name: f"ingest.sources.{name}.source:SOURCE" for name in registry.BUILTIN}
     for name in registry.BUILTIN:
         source = registry.source(name)
         assert (source.name, source.on_request) == (name, name in registry.ON_REQUEST)

@@ -13,7 +13,7 @@ import pytest
 from core.document import split
 from core.home import Home
 from ingest.sources.claude import source as claude
-from tests.ingest.transcripts import corpus, ingest
+from tests.ingest.transcripts import corpus, documents, ingest
 
 FOLDERS = ("claude", "claude-growing-chains", "claude-fragments", "claude-synthetic")
 
@@ -101,4 +101,4 @@ def test_a_growing_session_ends_as_its_longest_copy_alone(home: Home, shared: Pa
 def test_each_file_alone_parses_into_documents_and_failures(shared: Path) -> None:
     for folder in FOLDERS[2:]:
         for path in (shared / "samples" / folder).rglob("*.jsonl"):
-            assert list(claude.SOURCE.documents(str(path)))
+            assert list(documents(claude.SOURCE, str(path)))

@@ -20,7 +20,7 @@ from ingest.pipeline.run import run
 from ingest.raw.store import RawStore
 from ingest.sources.shell import parser as _shell
 from ingest.sources.shell import source as shell
-from tests.ingest.transcripts import corpus, from_the_archive_alone
+from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
 AT = 1_777_367_643  # 2026-04-28T09:14:03Z
 
@@ -171,7 +171,7 @@ def test_secrets_are_replaced_and_zshs_own_bytes_read(home: Home, tmp_path: Path
 def test_no_bytes_stop_it(tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str) -> None:
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(data)
-    assert list(shell.SOURCE.documents(str(path))) or not data.strip()
+    assert list(documents(shell.SOURCE, str(path))) or not data.strip()
 
 
 @pytest.mark.parametrize("place", [0, 63, 64, 199])

@@ -18,7 +18,7 @@ from ingest.archive import archive
 from ingest.raw import store
 from ingest.sources.shell import source as shell
 from tests.ingest.sources.test_shell import AT, body, ingest
-from tests.ingest.transcripts import corpus, from_the_archive_alone
+from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
 
 def test_atuin_knows_where_and_how(home: Home, tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_no_value_of_a_column_stops_the_others(tmp_path_factory: pytest.TempPath
     connection.execute(f"update history set {column} = ?", (odd,)).fetchall()
     connection.close()
     atuin(path, rows=[{"command": "two", "author": "codex"}])
-    documents = [found for found in shell.SOURCE.documents(str(path)) if isinstance(found, Document)]
-    assert any("(codex) $ two" in found.body for found in documents)
+    made = [found for found in documents(shell.SOURCE, str(path)) if isinstance(found, Document)]
+    assert any("(codex) $ two" in found.body for found in made)
 
 
 @pytest.mark.parametrize("marked", [False, True])

@@ -11,6 +11,7 @@ import pytest
 
 from core.document import render
 from core.home import Home
+from ingest import registry
 from ingest.policy.exclusions import Rules
 from tests.ingest.sources import test_opencode as opencode
 from tests.ingest.transcripts import Script, save
@@ -36,7 +37,9 @@ def test_a_project_goes_with_all_that_was_begun_below_it_as_the_same_rule_exclud
     Path(rules.path("collections.yml")).write_text(
         f"collections: {{brain: {{path: brain}}}}\nexclude: {{projects: ['{rule}']}}\n"
     )
-    assert [bool(Rules(rules).excluded("", f"{clients}/{name}")) for name in folders] == list(folders.values())
+    assert [bool(Rules(rules, registry.settings(rules)).excluded("", f"{clients}/{name}")) for name in folders] == list(
+        folders.values()
+    )
 
 
 def test_code_goes_by_the_folder_of_its_file(home: Home) -> None:

@@ -23,6 +23,7 @@ from runtime.capture.indexing import index
 from runtime.forgetting import forget
 from tests.ingest.sources.conformance.samples import ANIMALS, ROWS, Sample
 from tests.ingest.sources.conformance.toy import install
+from tests.ingest.transcripts import documents
 from tests.runtime.forgetting.test_forget import everything
 
 
@@ -193,7 +194,7 @@ def test_a_damaged_file_is_counted_and_costs_no_other_its_document(home: Home, s
     assert ledger.ingested + ledger.failed_files + sum(ledger.skipped.values()) == ledger.seen == 2
     made = sample.documents(home)
     assert len(about(made, "penguin")) == 1
-    for found in sample.source.documents(str(whole)):
+    for found in documents(sample.source, str(whole)):
         assert isinstance(found, Document | Failure)
     counts = (ledger.failed_files, ledger.failed_records, ledger.skipped, ledger.recovered, ledger.unknown)
     assert any(counts) or sample.is_text or damage in UNCOUNTED

@@ -1,0 +1,68 @@
+"""The contract of a source whose documents are not made of sessions: it has a run of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ingest.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from core.home import Home
+    from ingest.pipeline.ledger import Ledger
+    from ingest.pipeline.reading import Reading
+    from ingest.pipeline.shadow import Shadow
+    from ingest.raw.store import RawStore
+    from ingest.source import OnWritten, Progress
+
+
+class Options:
+    """How a collector reads: see ``ingest.pipeline.run.run``. ``shadow`` takes the changes of a rehearsal."""
+
+    __slots__ = ("check_archive", "from_archive", "on_written", "progress", "rebuild", "shadow", "trust_stat")
+
+    def __init__(
+        self,
+        *,
+        trust_stat: bool,
+        rebuild: bool = False,
+        from_archive: bool = False,
+        check_archive: bool = False,
+        progress: Progress | None = None,
+        on_written: OnWritten | None = None,
+    ) -> None:
+        self.trust_stat = trust_stat
+        self.rebuild = rebuild
+        self.from_archive = from_archive
+        self.check_archive = check_archive
+        self.progress = progress
+        self.on_written = on_written
+        self.shadow: Shadow | None = None
+
+
+class Collector(Source):
+    """A source with a ``run`` of its own; read only when it is named."""
+
+    on_request = is_collector = True
+
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
+        """Collectors read nothing as sessions."""
+        raise NotImplementedError(f"{self.name} has no sessions: {path}")
+
+    def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
+        """Bring the corpus up to date with this source.
+
+        If ``options`` has a ``shadow``, nothing is written, and the shadow records the changes.
+        """
+        raise NotImplementedError
+
+    def rehearse(self, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
+        """Return the account that ``run`` would give, made with copies in memory of what the run would write to."""
+        from ingest.pipeline.rehearsal import SHOWN
+        from ingest.pipeline.shadow import Shadow
+
+        options.shadow = shadow = Shadow(home, self.collection)
+        ledger = self.run(home, roots, options)
+        return {**ledger.as_dict(), "would": shadow.as_dict(ledger.documents, SHOWN)}
