@@ -8,7 +8,7 @@ from os.path import isdir, join, relpath
 import apsw
 
 from core.errors import BadInput
-from ingest.sources.articles.reading import Unreadable
+from ingest.sources.articles.parser import Unreadable
 from ingest.sources.articles.source import MAX_BYTES, NAME, Added, Shelf, files, of_file, sha256_of
 from qmd.index.store import open_index, translate
 from qmd.index.update import register

@@ -19,8 +19,7 @@ from core.files import open_regular, write_atomic
 from core.home import make_private
 from core.redaction import clean as redact
 from core.text import clean, one_line
-from ingest.sources.articles.reading import Article, Unreadable
-from ingest.sources.articles.worker import Reader
+from ingest.sources.articles.parser import Article, Reader, Unreadable
 from ingest.web import addresses
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ _TITLE = 200
 
 
 class Added(NamedTuple):
-    """What became of a file: ``status`` is added, updated or unchanged; ``path`` is the document's."""
+    """The result of adding a file: ``status`` is added, updated or unchanged; ``path`` is the document's."""
 
     status: str
     path: str
@@ -63,15 +62,15 @@ class Added(NamedTuple):
 
 
 def files(folder: str, skipped: dict[str, int] | None = None) -> Iterator[str]:
-    """The files below a folder that may be articles, by the ending of their names, in order; hidden ones left out.
+    """Yield the files below a folder that may be articles by their names, in order, without hidden ones.
 
-    ``skipped`` takes the reasons of those that are left out though they have such a name, with how many there are.
+    Files that are left out though they have such a name are counted in ``skipped``, by reason.
     """
     count = 0
     inside = join(os.path.realpath(folder), "")
 
     def leads_out(path: str) -> bool:
-        # Who adds a folder has named what lies in it, and a stranger's archive may hold links to anywhere.
+        # A person who adds a folder means its files; a stranger's archive may have links to anywhere.
         is_out = islink(path) and not join(os.path.realpath(path), "").startswith(inside)
         if is_out and skipped is not None:
             skipped[LEADS_OUT] = skipped.get(LEADS_OUT, 0) + 1
@@ -88,7 +87,7 @@ def files(folder: str, skipped: dict[str, int] | None = None) -> Iterator[str]:
 
 
 def of_file(path: str) -> str:
-    """The identity of what is added from a place on disk without an address."""
+    """Return the identity of a file that is added without an address."""
     return _identity(f"file\0{abspath(path)}")
 
 
@@ -97,7 +96,7 @@ def _identity(named: str) -> str:
 
 
 class Shelf:
-    """One collection's folder, to which files are added. ``with`` ends the process that reads them."""
+    """A collection's folder, to which files are added. ``with`` ends the process that reads them."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -107,7 +106,7 @@ class Shelf:
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._by_place: dict[str, str] = {}
-        # Of several that came from one place, it is the latest's.
+        # If several documents came from one place, the latest has it.
         for name in sorted(os.listdir(folder), key=lambda name: (_written(join(folder, name)), name)):
             if name.endswith(".md"):
                 self._learn(name)
@@ -119,17 +118,17 @@ class Shelf:
         self._reader.worker.close()
 
     def add(self, path: str, *, called: str = "", title: str = "", url: str = "") -> Added:
-        """Make or bring up to date the document of one file; ``called``: its name where it lies under another.
+        """Make or update the document of one file; ``called``: its name if that of ``path`` is another.
 
-        ``title`` and ``url`` take the place of the file's own, then and whenever it is added again without them.
-        Raises Unreadable, and OSError where the document cannot be written.
+        ``title`` and ``url`` replace the file's own, also when the file is added again without them.
+        Raises Unreadable, and OSError if the document cannot be written.
         """
         path = abspath(path)
         digest, mtime = sha256_of(path)
         url = addresses.clean(url) if url else ""
         name = called or basename(path)
         place = "" if called else of_file(path)
-        # What was piped in has no place of its own: its bytes are all it is.
+        # Piped text has no place: its bytes identify it.
         session = _identity(f"url\0{url}") if url else place or _identity(f"text\0{digest}")
         known = self._by_id.get(session) or self._by_digest.get(digest)
         if known is None and not url:
@@ -137,12 +136,12 @@ class Shelf:
         if known is not None and not url:
             session = self._session(known) or session
         if known is not None and known == self._by_digest.get(digest) and not title and not url:
-            # The same bytes: the document stays as it is, also where somebody has corrected it.
+            # For the same bytes, the document stays, even if somebody corrected it.
             return Added("unchanged", join(self.folder, known), self._title(known), "")
         given = self._given(known)
         title, url = title or given.get("title", ""), url or given.get("url", "")
         article = self._reader.read(path, name, url)
-        # Of what has an address, where it lay is known too: there it may be added again without.
+        # The place of a file with an address is kept: it may be added again without the address.
         meta, body = self._document(article, session, name, digest, mtime, title, url)
         meta["given"] = [what for what, said in (("title", title), ("url", url)) if said]
         meta["place"] = place if url else ""
@@ -211,7 +210,7 @@ class Shelf:
         return str(self._fields(name).get("title") or name)
 
     def _given(self, name: str | None) -> dict[str, str]:
-        """The title and the address that a person gave to what became the document ``name``."""
+        """Return the title and the address that a person gave to the document ``name``."""
         fields = self._fields(name) if name is not None else {}
         given = fields.get("given")
         return {what: str(fields.get(what) or "") for what in given} if isinstance(given, list) else {}
@@ -221,7 +220,7 @@ class Shelf:
 
 
 def sha256_of(path: str) -> tuple[str, int]:
-    """(SHA-256, mtime in seconds) of a regular file of bearable size. Raises Unreadable."""
+    """Return (SHA-256, mtime in seconds) of a regular file within the bounds. Raises Unreadable."""
     try:
         status = os.stat(path)
         if isdir(path) or not stat.S_ISREG(status.st_mode):
@@ -252,7 +251,7 @@ def _bytes(path: str, most: int = -1) -> bytes | None:
 
 
 def _first_line(article: Article) -> str:
-    """The first line of a text, where it can be a title."""
+    """Return the first line of a text if it can be a title, else ""."""
     if article.kind != "text":
         return ""
     first = next((line.strip() for line in article.body.splitlines() if line.strip()), "")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.articles import page as article_page
-from ingest.sources.articles import reading as reader
+from ingest.sources.articles import fields as article_page
+from ingest.sources.articles import parser as reader
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_hostile_json_ld_costs_what_it_is_long() -> None:
         f"{tag}{'</' * 400_000}",
         f"{tag}[{'[],' * 300_000}[]]</script>",
     ):
-        assert article_page.known(f"<html>{text}<p>x") == {}
+        assert article_page.of_page(f"<html>{text}<p>x") == {}
 
 
 @pytest.mark.parametrize("value", ["1" * 5000, "0x" + "1" * 5000])

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from core.document import split
 from ingest.sources.articles import fields as article_fields
-from ingest.sources.articles import reading as reader
-from ingest.sources.articles.reading import Unreadable
+from ingest.sources.articles import parser as reader
+from ingest.sources.articles.parser import Reader, Unreadable
 from ingest.sources.articles.source import LEADS_OUT, Shelf, files
-from ingest.sources.articles.worker import Reader
 from tests.ingest import articles_fixture as made
 
 

@@ -1,35 +1,66 @@
-"""One file of any kind → an article: title, author, date and markdown. Runs in a child process (``_article_worker``).
+"""One file of any kind becomes an article: title, author, date and markdown.
 
-Each reader takes bytes and gives an ``Article``, or raises ``Unreadable`` with what is wrong and what to do. Nothing
-is fetched from anywhere.
+Files are read in a child process: a hostile file may crash, flood or stall it, and nothing else. Each kind has a
+function that takes bytes and returns an ``Article``, or raises ``Unreadable`` with the fault and its fix. Nothing is
+fetched.
+
+Captions become paragraphs of about a minute with their speakers. A speaker is in WebVTT's voice tags, ``<v Name>``
+(https://www.w3.org/TR/webvtt1/#webvtt-cue-voice-span), or before a colon at the start of a line.
 """
 
 from __future__ import annotations
 
+import html
 import io
 import re
-from typing import Any
+import zipfile
+import zlib
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
-# Of text, so much is kept: as of sessions (docs/documents.md).
+from core.worker import Ended, Exceeded, Worker
+from ingest.sources.articles import fields as article_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# The greatest length of a document (docs/documents.md).
 MAX_CHARACTERS = 4_194_304
-# A packed file may become so much, of so many members, and one member so many times its packed size.
+# Bounds of a packed file: its unpacked size, its members, and the ratio of one member to its packed size.
 _MAX_UNPACKED = 256 * 1024 * 1024
 _MAX_MEMBERS = 10_000
 _MAX_RATIO = 300
 _RATIO_FROM = 4 * 1024 * 1024
 
+# Errors of zipfile for a damaged file.
+_BROKEN = (zipfile.BadZipFile, OSError, EOFError, NotImplementedError)
+
 _OLD_WORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# Of a page, where its fields stand.
+# The fields of a page are in its first characters.
 _HEAD_CHARACTERS = 262_144
 _METAS = 500
 _TIMING = re.compile(r"\d\d:\d\d[:,.]\d\d.{0,8}-->")
 
-# A heading, or fields between lines of their own.
+# Markdown begins with a heading, or with fields between marks.
 _MARKED = re.compile(r"\ufeff?\s*(?:#{1,6}[ \t]+\S|(?:---|\+\+\+)[ \t]*\r?\n[^\n]*[:=])")
+_MEMORY = 3 << 30
+_OTHERWISE = "convert it to text with another program, then add that"
+
+# The length of a paragraph of captions, in seconds.
+_PARAGRAPH_S = 60
+_TAG = re.compile(r"(<[^<>]*>)")
+# A tag's classes may follow its name: <v.loud Ann>.
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t\n]+([^>]+)>")
+_WORD = r"[(\[]?[^\W\d_][\w.'’&/-]*[)\]]?|\(?\d{1,3}\)?"
+_SPOKEN = re.compile(rf"(?:>>\s*|[-–]\s*)?((?:{_WORD})(?: (?:{_WORD})){{0,4}}):(?:\s+|$)")
+_LONGEST_NAME = 60
+# Particles that names have in small letters.
+_PARTICLES = frozenset("al bin da de del den der di do dos du el la le of ten ter the van von y".split())
 
 
 class Unreadable(Exception):
-    """A file that makes no article: ``reason``, and in ``fix`` what to do about it."""
+    """A file that makes no article: the ``reason``, and a ``fix`` for the user."""
 
     def __init__(self, reason: str, fix: str) -> None:
         super().__init__(reason)
@@ -38,7 +69,7 @@ class Unreadable(Exception):
 
 
 class Article:
-    """``fields`` are those of the frontmatter that the file itself has: title, author, date, url, language, …"""
+    """The text of a file; ``fields``: its own title, author, date, url, language and so on."""
 
     __slots__ = ("body", "fields", "kind")
 
@@ -49,7 +80,7 @@ class Article:
 
 
 def read(data: bytes, name: str, url: str = "") -> Article:
-    """The article that a file is, told by its first bytes and else by the ending of its name. Raises Unreadable."""
+    """Return the article in a file, recognised by its first bytes, else by its name. Raises Unreadable."""
     kind = kind_of(data, name)
     if kind == "pdf":
         return _pdf(data)
@@ -66,7 +97,7 @@ def read(data: bytes, name: str, url: str = "") -> Article:
 
 
 def kind_of(data: bytes, name: str) -> str:
-    """pdf, epub, docx, word, html, srt, vtt, markdown or text. Raises Unreadable for what is none of these."""
+    """Return pdf, epub, docx, word, html, srt, vtt, markdown or text. Raises Unreadable for any other kind."""
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if data[:1024].find(b"%PDF-") >= 0:
         return "pdf"
@@ -86,13 +117,13 @@ def kind_of(data: bytes, name: str) -> str:
         return "srt"
     if b"\0" in data[:65536] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unreadable("not a kind of file that is known", "markdown, text, HTML, PDF, EPUB, DOCX, SRT or VTT")
-    # What has no ending, such as what was piped in, is told by its first line.
+    # A file without an ending, such as piped text, is recognised by its first line.
     marked = not ending and _MARKED.match(data[:4096].decode("utf-8", "replace"))
     return "markdown" if marked or ending in ("md", "markdown", "mdx", "qmd") else "text"
 
 
 def decode(data: bytes) -> str:
-    """Text of whatever encoding: by its mark, else UTF-8, else Windows-1252."""
+    """Return a text by the encoding of its mark, else UTF-8, else Windows-1252."""
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace")
@@ -103,8 +134,6 @@ def decode(data: bytes) -> str:
 
 
 def _markdown(text: str, kind: str, ending: str) -> Article:
-    from ingest.sources.articles import fields as article_fields
-
     meta, body = article_fields.split(text.replace("\r\n", "\n")) if kind == "markdown" else ({}, text)
     if (kind == "markdown" and not meta) or ending in ("org", "rst"):
         meta, body = article_fields.headers(body.replace("\r\n", "\n"), ending)
@@ -118,9 +147,7 @@ def _markdown(text: str, kind: str, ending: str) -> Article:
 def _html(text: str, url: str) -> Article:
     import trafilatura
 
-    from ingest.sources.articles import page as article_page
-
-    said = article_page.known(text)
+    own = article_fields.of_page(text)
     found = trafilatura.extract_metadata(text, default_url=url or None)
     body = trafilatura.extract(
         text,
@@ -132,23 +159,23 @@ def _html(text: str, url: str) -> Article:
     )
     body = _unescaped(body or "")
     if not body:
-        # Short pages are taken for no article: all of their text, then.
+        # trafilatura finds no article in a short page: use all its text.
         body = plain(text)
     if not body.strip():
         raise Unreadable("no text in it", "is it a page that a script fills? save it from the browser as a whole")
     return Article(
         "html",
         body,
-        title=said.get("title") or getattr(found, "title", None),
-        author=said.get("author") or article_page.authors(_metas(text)) or getattr(found, "author", None),
-        date=said.get("date") or getattr(found, "date", None),
-        url=getattr(found, "url", None) or said.get("url"),
-        language=getattr(found, "language", None) or said.get("language"),
+        title=own.get("title") or getattr(found, "title", None),
+        author=own.get("author") or article_fields.authors(_metas(text)) or getattr(found, "author", None),
+        date=own.get("date") or getattr(found, "date", None),
+        url=getattr(found, "url", None) or own.get("url"),
+        language=getattr(found, "language", None) or own.get("language"),
     )
 
 
 def _metas(text: str) -> list[tuple[str, str]]:
-    """(name, content) of each ``<meta>``: trafilatura takes an author of one word for none, and splits at commas."""
+    """Return (name, content) of each ``<meta>``: trafilatura ignores authors of one word and splits names at commas."""
     from html.parser import HTMLParser
 
     found: list[tuple[str, str]] = []
@@ -160,15 +187,15 @@ def _metas(text: str) -> list[tuple[str, str]]:
             if tag == "meta" and name and len(found) < _METAS:
                 found.append((name, " ".join((given.get("content") or "").split())))
 
-    # Each tag by itself: what a hostile page makes of the rest costs nothing.
+    # Only the tags are parsed: the rest of a hostile page costs nothing.
     Head().feed("".join(re.findall(r"(?i)<meta\s[^<>]{1,2000}>", text[:_HEAD_CHARACTERS])))
     return found
 
 
 def _unescaped(text: str) -> str:
-    """``text`` without the backslashes that trafilatura puts before ``_ * ~ <`` outside code, and has no option for.
+    """Return ``text`` without the backslashes that trafilatura always writes before ``_ * ~ <`` outside code.
 
-    It writes 2n + 1 for the n that were there (``trafilatura.xml._escape_inline_specials``).
+    It writes 2n + 1 for n of the page's (``trafilatura.xml._escape_inline_specials``).
     """
     parts = re.split(r"(```.*?```|`[^`\n]+`)", text, flags=re.DOTALL)
     parts[::2] = [
@@ -178,11 +205,11 @@ def _unescaped(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """All that a page or a chapter says, as markdown."""
+    """Return the whole text of a page or a chapter as markdown."""
     import markdownify
 
     text = re.sub(r"(?is)<(script|style|template|noscript|head)\b.*?(?:</\1\s*>|\Z)", "", text)
-    # Nothing is escaped: what is searched, quoted and looked through for secrets is what the page says.
+    # Nothing is escaped, so that search, quotes and redaction see the page's own text.
     made: str = markdownify.markdownify(
         text,
         heading_style="ATX",
@@ -223,17 +250,16 @@ def _pdf(data: bytes) -> Article:
         raise Unreadable("encrypted", "qpdf --decrypt --password=… IN.pdf OUT.pdf, then add that") from None
     except Unreadable:
         raise
-    except Exception as error:  # noqa: BLE001  # what a damaged file makes the library stumble over has no end
-        raise Unreadable(f"damaged: {_said(error)}", "qpdf IN.pdf OUT.pdf may mend it; or get the file again") from None
+    except Exception as error:  # noqa: BLE001  # a damaged file may raise anything in the library
+        raise Unreadable(
+            f"damaged: {_detail(error)}", "qpdf IN.pdf OUT.pdf may mend it; or get the file again"
+        ) from None
     if not texts:
         raise Unreadable("no text in it: pages are pictures", "ocrmypdf IN.pdf OUT.pdf, then add that")
     return Article("pdf", "\n\n".join(texts), **fields)
 
 
 def _epub(data: bytes) -> Article:
-    from posixpath import dirname, join, normpath
-    from urllib.parse import unquote
-
     members = _Members(data)
     container = members.tree("META-INF/container.xml")
     root = next((node.get("full-path") for node in container.iter() if _tag(node) == "rootfile"), None)
@@ -275,8 +301,8 @@ def _docx(data: bytes) -> Article:
         raise Unreadable("damaged: declares entities", "get the file again")
     try:
         html = mammoth.convert_to_html(io.BytesIO(data)).value
-    except Exception as error:  # noqa: BLE001  # as with PDF
-        raise Unreadable(f"damaged: {_said(error)}", "open it in a word processor and save it anew") from None
+    except Exception as error:  # noqa: BLE001  # as for PDF
+        raise Unreadable(f"damaged: {_detail(error)}", "open it in a word processor and save it again") from None
     fields: dict[str, str] = {}
     if "docProps/core.xml" in members.names:
         names = {"title": "title", "creator": "author", "created": "date", "language": "language"}
@@ -293,10 +319,8 @@ def _docx(data: bytes) -> Article:
 
 
 def _captions(text: str, kind: str) -> Article:
-    from ingest.sources.articles import captions
-
-    said = captions.of_srt(_srt(text)) if kind == "srt" else captions.of_vtt(_vtt(text))
-    body = "\n\n".join(captions.paragraphs(said))
+    lines = lines_of_srt(_srt(text)) if kind == "srt" else lines_of_vtt(_vtt(text))
+    body = "\n\n".join(paragraphs(lines))
     if not body:
         raise Unreadable("no captions in it", "get the file again")
     return Article(kind, body)
@@ -308,7 +332,7 @@ def _srt(text: str) -> list[tuple[float, str]]:
     try:
         return [(line.start.total_seconds(), line.content) for line in srt.parse(text, ignore_errors=True)]
     except (srt.SRTParseError, ValueError, OverflowError) as error:
-        raise Unreadable(f"damaged: {_said(error)}", "get the file again") from None
+        raise Unreadable(f"damaged: {_detail(error)}", "get the file again") from None
 
 
 def _vtt(text: str) -> list[tuple[float, str]]:
@@ -317,21 +341,19 @@ def _vtt(text: str) -> list[tuple[float, str]]:
     try:
         return [(line.start_in_seconds, line.raw_text) for line in webvtt.from_string(text).captions]
     except (webvtt.errors.MalformedFileError, webvtt.errors.MalformedCaptionError, ValueError) as error:
-        raise Unreadable(f"damaged: {_said(error)}", "get the file again") from None
+        raise Unreadable(f"damaged: {_detail(error)}", "get the file again") from None
 
 
 class _Members:
-    """The members of a packed file, within bounds. Raises Unreadable for what exceeds them or is damaged."""
+    """The members of a packed file. Raises Unreadable for a file that exceeds the bounds or is damaged."""
 
     def __init__(self, data: bytes) -> None:
-        import zipfile
-
         try:
             self._file = zipfile.ZipFile(io.BytesIO(data))
             listed = self._file.infolist()
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
-            raise Unreadable(f"damaged: {_said(error)}", "get the file again") from None
-        # What is declared bounds what is read: zipfile stops there.
+        except (*_BROKEN, ValueError) as error:
+            raise Unreadable(f"damaged: {_detail(error)}", "get the file again") from None
+        # zipfile reads no more than the declared sizes.
         bomb = len(listed) > _MAX_MEMBERS or sum(one.file_size for one in listed) > _MAX_UNPACKED
         bomb = bomb or any(
             one.file_size > _RATIO_FROM and one.file_size > _MAX_RATIO * max(1, one.compress_size) for one in listed
@@ -343,13 +365,10 @@ class _Members:
         self.names = {one.filename for one in listed}
 
     def read(self, name: str) -> bytes:
-        import zlib
-        from zipfile import BadZipFile
-
         try:
             return self._file.read(name)
-        except (KeyError, BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-            raise Unreadable(f"damaged: {_said(error)}", "get the file again") from None
+        except (*_BROKEN, KeyError, zlib.error, RuntimeError) as error:
+            raise Unreadable(f"damaged: {_detail(error)}", "get the file again") from None
 
     def tree(self, name: str) -> Any:
         from lxml import etree
@@ -375,5 +394,124 @@ def _tag(node: Any) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def _said(error: Exception) -> str:
+def _detail(error: Exception) -> str:
     return " ".join(str(error).split())[:120] or type(error).__name__
+
+
+class CaptionLine(NamedTuple):
+    """A line of a caption: seconds from the beginning, the speaker or "", the words."""
+
+    start: float
+    speaker: str
+    words: str
+
+
+def lines_of_srt(captions: Iterable[tuple[float, str]]) -> Iterator[CaptionLine]:
+    """Yield the lines of captions, given as (seconds, text)."""
+    for start, text in captions:
+        for line in "".join(_TAG.split(text)[::2]).splitlines():
+            yield CaptionLine(start, "", " ".join(line.split()))
+
+
+def lines_of_vtt(captions: Iterable[tuple[float, str]]) -> Iterator[CaptionLine]:
+    """Yield the lines of captions, given as (seconds, text); a voice lasts to its end tag or the next one."""
+    for start, text in captions:
+        spans: list[tuple[str, list[str]]] = [("", [])]
+        for number, piece in enumerate(_TAG.split(text)):
+            if number % 2 == 0:
+                spans[-1][1].append(piece)
+            elif (voice := _VOICE.fullmatch(piece)) is not None or piece == "</v>":
+                spans.append((_words(voice[1]) if voice is not None else "", []))
+        for speaker, words in spans:
+            for line in "".join(words).splitlines():
+                yield CaptionLine(start, speaker if line.strip() else "", _words(line))
+
+
+def paragraphs(lines: Iterable[CaptionLine]) -> Iterator[str]:
+    """Yield ``[hh:mm:ss] Name: words``, a paragraph for each turn and about each minute. Repeated lines appear once.
+
+    A line without a name continues the paragraph of the line before.
+    """
+    began = 0.0
+    held: list[str] = []
+    who = ""
+    last = ("", "")
+    for start, voice, line in lines:
+        named = None if voice else _SPOKEN.match(line)
+        speaker = voice or (named[1] if named is not None and _is_name(named[1]) else "")
+        words = line[named.end() :] if named is not None and speaker else line
+        # A speaker continues until another is named. A name alone on a line is not repeated.
+        is_other = bool(speaker) and speaker != who
+        if (not words and not is_other) or (words and (speaker or who, words) == last):
+            continue
+        last = (speaker or who, words)
+        if held and (is_other or start - began >= _PARAGRAPH_S):
+            yield f"[{_clock(began)}] {' '.join(held)}"
+            held = []
+        if not held:
+            began = start
+            if speaker:
+                held.append(f"{speaker}:")
+        who = speaker or who
+        if words:
+            held.append(words)
+    if held:
+        yield f"[{_clock(began)}] {' '.join(held)}"
+
+
+def _is_name(text: str) -> bool:
+    """Return True if the text before a colon looks like a name: its words have capitals, or a script without them."""
+    words = [word.strip("()[]") for word in text.split()]
+    return len(text) <= _LONGEST_NAME and all(
+        not word[:1].islower() or (number > 0 and word in _PARTICLES) for number, word in enumerate(words)
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(html.unescape(text).split())
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+class Reader:
+    """Reads files in a child process, which ``worker.close`` ends."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.worker = Worker("ingest.sources.articles.parser:answer", memory=_MEMORY, timeout_s=timeout_s)
+        self._timeout_s = timeout_s
+
+    def read(self, path: str, name: str, url: str) -> Article:
+        """Return the article of the file at ``path``, named ``name``. Raises Unreadable."""
+        try:
+            found: Any = self.worker.ask({"path": path, "name": name, "url": url})
+        except Exceeded:
+            raise Unreadable(f"not read within {self._timeout_s:g} s", _OTHERWISE) from None
+        except Ended:
+            raise Unreadable("damaged: the reader ended", _OTHERWISE) from None
+        if "reason" in found:
+            raise Unreadable(found["reason"], found["fix"])
+        return Article(found["kind"], found["body"], **found["fields"])
+
+
+def answer(asked: dict[str, str]) -> dict[str, Any]:
+    """Read a file, in the child: {"path", "name", "url"} → {"kind", "body", "fields"}, or {"reason", "fix"}."""
+    try:
+        with open(asked["path"], "rb") as stream:
+            article = read(stream.read(), asked["name"], asked["url"])
+    except Unreadable as error:
+        return {"reason": error.reason, "fix": error.fix}
+    except OSError as error:
+        return {"reason": f"unreadable: {error.strerror}", "fix": "check its permissions"}
+    except MemoryError:
+        return {"reason": "needs too much memory", "fix": _OTHERWISE}
+    except Exception as error:  # noqa: BLE001  # a hostile file may raise anything in a library
+        return {"reason": f"damaged: {type(error).__name__}", "fix": "get the file again"}
+    body = article.body
+    left_out = len(body) - MAX_CHARACTERS
+    fields = dict(article.fields)
+    if left_out > 0:
+        body, fields["truncated"] = body[:MAX_CHARACTERS], left_out
+    return {"kind": article.kind, "body": body, "fields": fields}
