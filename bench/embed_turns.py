@@ -14,10 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmd.embedding import embedder
+from qmd.embedding import embedder, onnx
 from qmd.embedding.local import Local
 from qmd.index.store import open_index
-from qmd.vectors import onnx
 
 # More than any benchmark has groups of chunks.
 _TURNS = 1_000

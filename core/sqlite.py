@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 # Less room than this counts as none.
 _LEAST_BYTES = 1 << 20
+# Errors of SQLite and Python for damaged bytes. A text that is no UTF-8 is a ValueError.
+DAMAGE = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.SQLError,
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    apsw.TooBigError,
+    ValueError,
+)
 
 
 def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evals.arms import Unavailable
-from qmd.generation import expander
+from qmd.generation import expansion
 from qmd.index.store import open_index
 from qmd.search import hybrid, semantic
 
@@ -57,9 +57,9 @@ def _asked(place: Place, *, expand: bool) -> Iterator[Answer]:
         connection.close()
 
 
-def _expander(place: Place, connection: apsw.Connection) -> expander.Expander:
+def _expander(place: Place, connection: apsw.Connection) -> expansion.Expander:
     models = place.config.section("models")
-    found = expander.opened(
+    found = expansion.opened(
         connection, place.config.section("generation"), {"generate": str(models.get("generate") or "")}, os.environ
     )
     if isinstance(found, str):

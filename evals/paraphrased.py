@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import BadInput
 from core.redaction import shown
-from qmd.generation.choice import choose
-from qmd.generation.generator import make
+from qmd.generation.generator import choose, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

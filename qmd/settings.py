@@ -7,10 +7,9 @@ Locations: ``$QMD_CONFIG_DIR``, else ``$XDG_CONFIG_HOME/qmd``, else ``~/.config/
 from __future__ import annotations
 
 import os
-from os.path import abspath, dirname, exists, join, normpath
+from os.path import abspath, dirname, exists, expanduser, isdir, islink, join, normpath, realpath, split
 
-from core.errors import BadInput
-from qmd.index.references import home
+from core.errors import BadInput, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +28,9 @@ DEFAULT_INDEX = "index"
 DEFAULT_GLOB = "**/*.md"
 LOCAL_FOLDER = ".qmd"
 EDITOR_URI = "vscode://file/{path}:{line}:{col}"
+# Variables that approve every project's configuration, and their values that do not.
+_OVERRIDES = ("QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS")
+_NO = ("0", "false", "off", "no", "none")
 _EDITOR_KEYS = ("editor_uri", "editor_uri_template", "editorUri", "editor-uri")
 
 
@@ -145,11 +147,9 @@ def locate(index: str = "", environ: Mapping[str, str] | None = None) -> Setting
     if not index:
         local = find_local(os.getcwd())
         if local:
-            from qmd import trust
-
             database = join(dirname(local), "index.sqlite")
-            if not trust.opted_in():
-                trust.require_no_symlink(database, "remove it, or set QMD_TRUST_LOCAL_CONFIG=1 to follow it")
+            if not opted_in():
+                require_no_symlink(database, "remove it, or set QMD_TRUST_LOCAL_CONFIG=1 to follow it")
             return Settings(local, database, DEFAULT_INDEX, config_dir, cache_dir)
     database = env.get("INDEX_PATH") or join(cache_dir, f"{name}.sqlite")
     return Settings(join(config_dir, f"{name}.yml"), database, name, config_dir, cache_dir)
@@ -231,3 +231,28 @@ def _of_brain(brain: Home) -> Config:
     if not result.collections:
         raise BadInput(f"{loaded.path} names no collection", f"edit {loaded.path}")
     return result
+
+
+def home() -> str:
+    """Return the user's folder, $HOME first."""
+    return os.environ.get("HOME") or expanduser("~")
+
+
+def opted_in() -> bool:
+    """Return True if the environment approves every project's configuration."""
+    return any(
+        value and value.strip().lower() not in _NO for value in (os.environ.get(name, "") for name in _OVERRIDES)
+    )
+
+
+def require_no_symlink(database: str, fix: str) -> None:
+    """Raise Refused if a project's index, its folder or one of its companion files is a symlink.
+
+    A checkout may hold a symlink to another index of the user, or to a file that SQLite would write to.
+    """
+    folder, name = split(database)
+    found = [folder] if islink(folder) else []
+    if not found and isdir(folder):
+        found = [each.path for each in os.scandir(folder) if each.name.startswith(name) and each.is_symlink()]
+    if found:
+        raise Refused(f"{found[0]} is a symlink to {realpath(found[0])}, outside what a project's index may be", fix)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import os
 import time
-from os.path import abspath, dirname, isabs, isdir, islink, join, normpath, realpath, split
+from os.path import abspath, dirname, isabs, join, normpath, realpath
 
 from core import clock
-from core.errors import Refused
 from core.files import write_atomic
-from qmd.index.references import home
+from qmd.settings import home, opted_in
 from qmd.vectors.models import DEFAULTS
 
 TYPE_CHECKING = False
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from qmd.settings import Config, Settings
 
 FILE = "trusted.json"
-_OVERRIDES = ("QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS")
-_NO = ("0", "false", "off", "no", "none")
 
 
 class Gated:
@@ -137,31 +134,11 @@ def approved(settings: Settings) -> list[tuple[str, str]]:
     ]
 
 
-def opted_in() -> bool:
-    """Return True if the environment approves every project's configuration."""
-    return any(
-        value and value.strip().lower() not in _NO for value in (os.environ.get(name, "") for name in _OVERRIDES)
-    )
-
-
 def inside_project(config_path: str, path: str) -> bool:
     """Return True if a collection's path, with symlinks resolved, lies in the project of the configuration."""
     root = realpath(_project(config_path))
     target = realpath(_resolved(config_path, path))
     return target == root or target.startswith(join(root, ""))
-
-
-def require_no_symlink(database: str, fix: str) -> None:
-    """Raise Refused if a project's index, its folder or one of its companion files is a symlink.
-
-    A checkout may hold a symlink to another index of the user, or to a file that SQLite would write to.
-    """
-    folder, name = split(database)
-    found = [folder] if islink(folder) else []
-    if not found and isdir(folder):
-        found = [each.path for each in os.scandir(folder) if each.name.startswith(name) and each.is_symlink()]
-    if found:
-        raise Refused(f"{found[0]} is a symlink to {realpath(found[0])}, outside what a project's index may be", fix)
 
 
 def _project(config_path: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BrainError
 from qmd import ecma
 from qmd.index import catalogue
-from qmd.search import fusion, hybrid, lex, structured
+from qmd.search import hybrid, lex, structured
 from qmd.settings import working_directory
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def _answer(
     if backend == "hybrid" or (backend == "full" and judge is not None):
         if backend == "hybrid":
             judge = None
-        limits = hybrid.Limits(limit, 0.0, fusion.CANDIDATES)
+        limits = hybrid.Limits(limit, 0.0, hybrid.CANDIDATES)
         if document and (meaning is not None or all(search.kind == "lex" for search in document.searches)):
             hits = hybrid.documents(connection, document.searches, scope, limits, document.intent, meaning, judge)
             return _uris(hits, judge)

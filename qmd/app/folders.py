@@ -8,8 +8,7 @@ from os.path import abspath, join, normpath, realpath
 from qmd import config_file, trust
 from qmd.app.output import ago, file_size, listed_date
 from qmd.index import catalogue, collections, contexts, retrieve, virtual
-from qmd.index.references import home
-from qmd.settings import DEFAULT_GLOB, working_directory
+from qmd.settings import DEFAULT_GLOB, home, working_directory
 
 TYPE_CHECKING = False
 

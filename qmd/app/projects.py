@@ -7,7 +7,7 @@ from os.path import dirname, exists, join, realpath
 from typing import NamedTuple
 
 from qmd import settings, trust
-from qmd.index.references import home
+from qmd.settings import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

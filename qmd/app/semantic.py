@@ -10,9 +10,9 @@ from qmd.app.embedding import section
 from qmd.app.projects import trusted
 from qmd.app.results import Result, show, show_none
 from qmd.app.searching import filters_of, wanted
-from qmd.generation import choice
+from qmd.generation.generator import NONE, Choice, choose
 from qmd.index import catalogue
-from qmd.search import fusion, hybrid, lex, semantic, structured
+from qmd.search import hybrid, lex, semantic, structured
 from qmd.vectors import models
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.app.session import Session
-    from qmd.generation.expander import Expander
+    from qmd.generation.expansion import Expander
     from qmd.reranking.judge import Judge
     from qmd.search.semantic import Semantic
     from qmd.search.structured import Search
@@ -269,7 +269,7 @@ def pull(session: Session) -> None:
 
 def _limits(session: Session) -> hybrid.Limits:
     arguments = session.arguments
-    candidates = fusion.CANDIDATES
+    candidates = hybrid.CANDIDATES
     if arguments.text.get("candidate-limit"):
         candidates = arguments.number("candidate-limit") or 0
     limit = _ALL if "all" in arguments.flags else arguments.limit
@@ -321,9 +321,9 @@ def _generation(session: Session) -> tuple[Mapping[str, Any], Mapping[str, str]]
     return (config.generation, config.models) if trust.is_approved(session.settings, config) else ({}, {})
 
 
-def generator(session: Session) -> choice.Choice | str:
+def generator(session: Session) -> Choice | str:
     """Return the generator that is meant, or why there is none. Raises BadInput."""
-    return choice.choose(*_generation(session), os.environ)
+    return choose(*_generation(session), os.environ)
 
 
 def generator_name(session: Session) -> str:
@@ -337,9 +337,9 @@ def generator_name(session: Session) -> str:
 
 def _expander(session: Session) -> Expander | str:
     """Return the query expander, or why there is none."""
-    from qmd.generation import expander
+    from qmd.generation import expansion
 
-    return expander.opened(session.index, *_generation(session), os.environ, outgoing=session.settings.outgoing)
+    return expansion.opened(session.index, *_generation(session), os.environ, outgoing=session.settings.outgoing)
 
 
 class Expansion:
@@ -352,7 +352,7 @@ class Expansion:
         self.query = query
         self.intent = intent
         self._asked = False
-        self._why = choice.NONE
+        self._why = NONE
         self.found: list[Search] = []
 
     def expand(self) -> list[Search]:
@@ -386,5 +386,5 @@ class Expansion:
             out.error(f"Warning: answered by keywords alone, not by meaning: {meaning}.")
             return
         out.error(f"Warning: answered by these keywords alone, unexpanded: {meaning}.")
-        if self._why != choice.NONE:
+        if self._why != NONE:
             out.error(out.paint("dim", unexpanded))

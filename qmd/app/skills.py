@@ -9,8 +9,7 @@ from os.path import basename, dirname, exists, isdir, isfile, islink, join, lexi
 
 from qmd import ecma
 from qmd.app.output import Exit
-from qmd.index.references import home
-from qmd.settings import working_directory
+from qmd.settings import home, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
 from core.load import Load
 from core.locks import FileLock
 from core.redaction.outgoing import Outgoing
-from qmd.embedding import strategies, targets
-from qmd.embedding.provider import TextRefused, quantise
+from qmd.embedding import targets
+from qmd.embedding.provider import quantise
 from qmd.embedding.remote import Remote
-from qmd.embedding.wire import Busy, Faulty, Nonsense
+from qmd.embedding.wire import Busy, Faulty, Nonsense, TextRefused
 from qmd.index import catalogue, coarse, rechunking, renewal, spaces, vectors
 from qmd.index.store import Transaction
 from qmd.vectors import syntax
@@ -191,8 +191,8 @@ def embed(
     """
     if deadline is not None and isinstance(provider, Remote):
         provider.patient_until(deadline)
-    space, made = targets.settle(connection, provider, collections, force)
-    rule = strategies.settle(connection, provider.layout, strategy, lambda: _past(deadline))
+    space, made = targets.settle_space(connection, provider, collections, force)
+    rule = targets.settle_strategy(connection, provider.layout, strategy, lambda: _past(deadline))
     report = Report(space, space.dimensions if made is None else made.space.dimensions)
     run = _Run(connection, provider, rule, report, deadline, progress)
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)

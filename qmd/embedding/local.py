@@ -12,9 +12,7 @@ from os.path import basename, dirname, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing
-from qmd.embedding import cutting
-from qmd.embedding.provider import LOCAL
-from qmd.vectors import onnx
+from qmd.embedding import cutting, onnx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +64,7 @@ class Local:
     not those that were published, BadInput where a folder of the user's holds no model.
     """
 
-    name = LOCAL
+    name = "local"
     batch = BATCH
 
     def __init__(self, folder: str = "", model: str = "", window: int = 0, threads: int = 0) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.config import EMBEDDERS, embedder
-from core.errors import REFUSED, BadInput, BrainError
+from core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from qmd.vectors.chunking import Break
 
 LOCAL = "local"
-
-
-class TextRefused(BrainError):
-    """A provider will not embed one of these texts; others it may."""
-
-    code = REFUSED
-    error = "refused"
 
 
 class Provider(Protocol):
@@ -97,7 +90,7 @@ def make(
 
         return Local(str(own.get("path") or ""), model, int(own.get("window") or 0), threads)
     if name == "llm":
-        from qmd.embedding.of_llm import Llm
+        from qmd.embedding.remote import Llm
 
         return Llm(own, model)
     from qmd.embedding import remote

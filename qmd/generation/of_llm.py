@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from core import child
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from qmd.embedding import onnx
 from qmd.generation import llm_worker
-from qmd.vectors import onnx
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput
 from core.text import one_line
 from core.within import within
-from qmd.embedding.keys import OPENAI, openai_key
-from qmd.embedding.provider import TextRefused
-from qmd.embedding.wire import Endpoint, Nonsense, check_url
+from qmd.embedding.wire import OPENAI, Endpoint, Nonsense, TextRefused, check_url, openai_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

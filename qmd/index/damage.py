@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core.sqlite import connect
+from core.sqlite import DAMAGE, connect
 from qmd.index import facts, passages, schema
-from qmd.index.store import DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ import apsw
 from core import wal
 from core.errors import EngineMissing
 from core.files import sync_folder, write_temporary
-from core.sqlite import connect
+from core.sqlite import DAMAGE, connect
 from qmd.index import coarse, schema, spaces, vectors
-from qmd.index.store import DAMAGE, Transaction, require_file, translate
+from qmd.index.store import Transaction, require_file, translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from os.path import expanduser
-
 import apsw
 
 from qmd import ecma
@@ -139,8 +136,3 @@ def _number_at_end(text: str) -> tuple[str, int | None]:
     if colon and tail and tail.isascii() and tail.isdigit():
         return head, ecma.parse_int(tail)
     return text, None
-
-
-def home() -> str:
-    """The user's folder, $HOME first."""
-    return os.environ.get("HOME") or expanduser("~")

@@ -14,7 +14,6 @@ from qmd.index import virtual
 from qmd.index.contexts import Contexts
 from qmd.index.references import (
     escape_like,
-    home,
     is_docid,
     is_list,
     normalize_docid,
@@ -22,6 +21,7 @@ from qmd.index.references import (
     similar_files,
     without_line,
 )
+from qmd.settings import home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,16 +13,6 @@ from core.version import INDEX
 
 _FIX = "brain index"
 _REBUILD = "brain index --rebuild"
-# How SQLite and Python fail with damaged bytes. A text that is no UTF-8 is a ValueError.
-DAMAGE = (
-    apsw.CorruptError,
-    apsw.NotADBError,
-    apsw.SQLError,
-    apsw.ConstraintError,
-    apsw.MismatchError,
-    apsw.TooBigError,
-    ValueError,
-)
 # VM steps between two looks at the clock: about a millisecond of a scan.
 STEPS = 20_000
 

@@ -15,7 +15,7 @@ import apsw
 from core import clock
 from core.jsonio import dumps
 from qmd.index.store import COUNT, Transaction, give_back
-from qmd.index.walk import Entry, walk
+from qmd.index.walk import Entry, is_clean, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from qmd.index.writer import Batch, Look
 
     Progress = Callable[[int, int, str], None]
-
-# Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
-# file system that stores no fractions (FAT: 2 s).
-TICK_NS = 20_000_000
-COARSE_TICK_NS = 2_000_000_000
 
 # Files from which on an update is large.
 _MANY = 1000
@@ -132,14 +127,6 @@ def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
     with Transaction(connection):
         connection.execute("DELETE FROM store_collections")
         connection.executemany("INSERT INTO store_collections VALUES(?, ?, ?, ?, ?, ?, ?)", list(wanted.values()))
-
-
-def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, checked_ns: int) -> bool:
-    """Whether a file is surely the one that was read at ``checked_ns``."""
-    if (status.st_size, status.st_mtime_ns, status.st_ino) != (size, mtime_ns, inode):
-        return False
-    tick = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
-    return checked_ns - mtime_ns > tick
 
 
 def _update_one(

@@ -17,14 +17,18 @@ from qmd.index.rows import Rows
 from qmd.index.schema import NEXT_ID
 from qmd.index.segments import Merging
 from qmd.index.store import COUNT, Transaction
-from qmd.index.update import COARSE_TICK_NS
+from qmd.index.walk import COARSE_TICK_NS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
-    from qmd.index.update import Changes
+    class Changes(Protocol):
+        """Counts of what changed: ``qmd.index.update.Changes``."""
+
+        added: int
+        updated: int
 
     Look = Callable[[str, str], int]
 

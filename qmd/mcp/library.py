@@ -27,7 +27,7 @@ from qmd.vectors import models
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from qmd.generation.expander import Expander
+    from qmd.generation.expansion import Expander
     from qmd.reranking.judge import Judge
     from qmd.settings import Settings
 
@@ -107,9 +107,9 @@ class Library:
 
     def expander(self, connection: apsw.Connection) -> Expander | str:
         """Return the query expander, or why there is none. It may take a third of a call's time."""
-        from qmd.generation import expander
+        from qmd.generation import expansion
 
-        return expander.opened(
+        return expansion.opened(
             connection, *self._generation, os.environ, self.seconds / 3, outgoing=self.settings.outgoing
         )
 

@@ -17,14 +17,14 @@ from qmd.index.contexts import Contexts
 from qmd.index.references import number_lines
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import encode
-from qmd.search import fusion, hybrid, lex, semantic, snippets, structured
+from qmd.search import hybrid, lex, semantic, snippets, structured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import apsw
 
-    from qmd.generation.expander import Expander
+    from qmd.generation.expansion import Expander
     from qmd.mcp.library import Library
     from qmd.reranking.judge import Judge
     from qmd.search.semantic import Semantic
@@ -71,7 +71,7 @@ class Query:
         self.collections = collections
         self.limit = int(limit)
         self.min_score = min_score
-        self.candidates = fusion.CANDIDATES if candidates is None else max(0, int(candidates))
+        self.candidates = hybrid.CANDIDATES if candidates is None else max(0, int(candidates))
         self.intent = intent
         # The expander of plain words, None for none.
         self.expander: Expander | None = None
@@ -259,29 +259,29 @@ def _plain(
     connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None, judge: Judge | None
 ) -> list[hybrid.Hit]:
     words = query.plain
-    keyed = lex.search(connection, words, fusion.LIST_LENGTH, scopes)
-    more = [] if fusion.is_strong([each.score for each in keyed], query.intent) else query.more()
+    keyed = lex.search(connection, words, hybrid.LIST_LENGTH, scopes)
+    more = [] if hybrid.is_strong([each.score for each in keyed], query.intent) else query.more()
     lists: list[tuple[str, Sequence[lex.Found]]] = [
         ("original", keyed),
         ("original", _passages(connection, words, scopes)),
     ]
     lists += [
-        (each.kind, lex.search(connection, each.query, fusion.LIST_LENGTH, scopes))
+        (each.kind, lex.search(connection, each.query, hybrid.LIST_LENGTH, scopes))
         for each in more
         if each.kind == "lex"
     ]
     if meaning is not None:
         meaning.prepare([(words, False), *((each.query, each.kind == "hyde") for each in more if each.kind != "lex")])
-        lists.append(("original", meaning.search(words, fusion.LIST_LENGTH, scopes)))
+        lists.append(("original", meaning.search(words, hybrid.LIST_LENGTH, scopes)))
         lists += [
-            (each.kind, meaning.search(each.query, fusion.LIST_LENGTH, scopes, hyde=each.kind == "hyde"))
+            (each.kind, meaning.search(each.query, hybrid.LIST_LENGTH, scopes, hyde=each.kind == "hyde"))
             for each in more
             if each.kind != "lex"
         ]
     lists = [(kind, found) for kind, found in lists if found]
     known = {each.uri: each for _, found in reversed(lists) for each in found}
-    weights = fusion.hybrid_weights([kind for kind, _ in lists]) if more else fusion.document_weights(len(lists))
-    fused = fusion.fuse([[each.uri for each in found] for _, found in lists], weights)[: query.candidates]
+    weights = hybrid.hybrid_weights([kind for kind, _ in lists]) if more else hybrid.document_weights(len(lists))
+    fused = hybrid.fuse([[each.uri for each in found] for _, found in lists], weights)[: query.candidates]
     limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
     candidates = [known[name] for name, _ in fused]
     best = hybrid.placed(connection, candidates, words, limits, query.intent, judge)[: query.limit]
@@ -298,7 +298,7 @@ def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> lis
 
     if not _has_passages(connection):
         return []
-    hits = Searcher(connection).search(words, limit=fusion.LIST_LENGTH, filters=Filters(tuple(scopes)))
+    hits = Searcher(connection).search(words, limit=hybrid.LIST_LENGTH, filters=Filters(tuple(scopes)))
     return [lex.Found(hit.id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput
 from core.files import read_or_none, write_atomic
 from core.home import make_private
-from qmd.settings import Config
-from qmd.trust import require_no_symlink
+from qmd.settings import Config, require_no_symlink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

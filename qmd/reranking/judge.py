@@ -5,6 +5,7 @@ However it fails (slow, out of order, answering nonsense), a question is answere
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
@@ -14,8 +15,9 @@ import apsw
 
 from core.errors import BrainError, EngineTimeout
 from core.within import within
-from qmd.reranking import cache
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
+from qmd.search import llm_cache
+from qmd.vectors.models import cache_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     # What texts pass before they leave this machine; may raise BrainError to withhold them.
     Egress = Callable[[list[str]], list[str]]
+
+    import apsw
 
 # Characters of a text: about what the largest windows (8,192 tokens) hold.
 LONGEST = 32_000
@@ -53,7 +57,7 @@ class Judge:
         self._fresh: dict[str, float] = {}
         # Whether its scores are logits, and where that is kept beside them.
         self._logits = False
-        self._scale = cache.scale_key(reranker.identity)
+        self._scale = scale_key(reranker.identity)
         self.reason = ""
         self.took_ms = 0.0
 
@@ -98,7 +102,7 @@ class Judge:
         """Write down what was learned, for the next time that it is asked."""
         fresh, self._fresh = self._fresh, {}
         if self._connection is not None and fresh:
-            cache.write(self._connection, fresh)
+            write_scores(self._connection, fresh)
 
     def close(self) -> None:
         """Keep what was learned, and let the reranker go."""
@@ -108,11 +112,11 @@ class Judge:
     def _known_and_new(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         # A command line may hold bytes that are no UTF-8.
         query, *texts = (text[:LONGEST].encode("utf-8", "replace").decode() for text in (query, *texts))
-        keys = cache.keys(query, self._reranker.identity, texts)
+        keys = score_keys(query, self._reranker.identity, texts)
         known = dict(self._fresh)
         if self._connection is not None:
             try:
-                known.update(cache.read(self._connection, [*keys, self._scale]))
+                known.update(read_scores(self._connection, [*keys, self._scale]))
             except apsw.InterruptError:
                 raise EngineTimeout("the question's time was up") from None
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
@@ -184,3 +188,29 @@ def opened(
         return None
     seconds = min(float(chosen.get("timeout_s") or timeout_s), most_s)
     return Judge(make(chosen, environ), seconds, connection, outgoing)
+
+
+def score_keys(query: str, model: str, texts: Sequence[str]) -> list[str]:
+    """The key of each text's score."""
+    return [cache_key("rerank", {"query": query, "model": model, "chunk": text}) for text in texts]
+
+
+def scale_key(model: str) -> str:
+    """The key under which stands that a model's scores are logits."""
+    return cache_key("rerankLogits", {"model": model})
+
+
+def read_scores(connection: apsw.Connection, wanted: Sequence[str]) -> dict[str, float]:
+    """The scores that are known, by key. Raises apsw.Error."""
+    found: dict[str, float] = {}
+    for key in wanted:
+        with contextlib.suppress(ValueError):  # another program's answer to the same question, in its own form
+            score = float(llm_cache.get(connection, key) or "nan")
+            if math.isfinite(score):
+                found[key] = score
+    return found
+
+
+def write_scores(connection: apsw.Connection, scores: Mapping[str, float]) -> bool:
+    """Keep scores by key, as far as that can be done at once; returns whether they are kept."""
+    return bool(scores) and llm_cache.put(connection, {key: repr(score) for key, score in scores.items()})

@@ -13,8 +13,8 @@ from os.path import basename, expanduser, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from qmd.embedding import onnx
 from qmd.embedding.local import INPUTS, load_session, load_tokenizer, padding
-from qmd.vectors import onnx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

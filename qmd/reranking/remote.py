@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from qmd.embedding.keys import header, openai_key, service_key
-from qmd.embedding.provider import TextRefused
-from qmd.embedding.wire import Endpoint, Nonsense, check_url
+from qmd.embedding.wire import Endpoint, Nonsense, TextRefused, check_url, header, openai_key, service_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

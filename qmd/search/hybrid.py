@@ -1,14 +1,15 @@
-"""``query``: keyword and vector lists fused by rank, and where there is a reranker, blended with what it says.
+"""``query``: keyword and vector lists fused by reciprocal ranks, as qmd 2.8.3 does, and reranked if there is a model.
 
-The model that expands a question and the one that reranks are the caller's.
+Reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. The models that expand a question and that rerank are
+the caller's.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from qmd import ecma
-from qmd.search import fusion, lex, structured
+from qmd.search import lex, structured
 from qmd.vectors import chunking, syntax
 
 if TYPE_CHECKING:
@@ -16,10 +17,30 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from core.redaction.outgoing import Outgoing
     from qmd.index.catalogue import Filters
-    from qmd.reranking.judge import Judge
     from qmd.search.semantic import Semantic
 
+    class Judge(Protocol):
+        """What reranks: ``qmd.reranking.judge.Judge``."""
+
+        def scores(self, query: str, texts: Sequence[str]) -> list[float] | None: ...
+        def sendable(self, body: str) -> Outgoing | None: ...
+
+
+K = 60
+_FIRST_BONUS = 0.05
+_NEAR_FIRST_BONUS = 0.02
+
+# How much of a final score the fused rank keeps against the reranker's judgement: (last rank, weight).
+_BLEND = ((3, 0.75), (10, 0.60))
+_BLEND_REST = 0.40
+
+# A keyword search this sure of its first hit needs no expansion.
+STRONG_SCORE = 0.85
+STRONG_GAP = 0.15
+CANDIDATES = 40
+LIST_LENGTH = 20
 _INTENT_WEIGHT = 0.5
 
 
@@ -52,7 +73,7 @@ class Limits:
         self,
         limit: int = 10,
         min_score: float = 0.0,
-        candidates: int = fusion.CANDIDATES,
+        candidates: int = CANDIDATES,
         strategy: str = syntax.REGEX,
         filters: Filters | None = None,
     ) -> None:
@@ -83,7 +104,7 @@ def documents(
         for search in searches
         if search.kind == "lex"
         for collection in (collections or [""])
-        if (found := lex.search(connection, search.query, fusion.LIST_LENGTH, _only(collection), limits.filters))
+        if (found := lex.search(connection, search.query, LIST_LENGTH, _only(collection), limits.filters))
     ]
     if semantic is not None:
         semantic.prepare((search.query, search.kind == "hyde") for search in searches if search.kind != "lex")
@@ -96,7 +117,7 @@ def documents(
         if (
             near := semantic.search(
                 search.query,
-                fusion.LIST_LENGTH,
+                LIST_LENGTH,
                 _only(collection),
                 hyde=search.kind == "hyde",
                 filters=limits.filters,
@@ -104,7 +125,7 @@ def documents(
         )
     ]
     primary = next((search.query for kind in ("lex", "vec", "hyde") for search in searches if search.kind == kind), "")
-    return _fused(connection, lists, fusion.document_weights(len(lists)), hits, primary, limits, intent, judge)
+    return _fused(connection, lists, document_weights(len(lists)), hits, primary, limits, intent, judge)
 
 
 def plain(
@@ -122,15 +143,15 @@ def plain(
     Where that score is 0, ``expand`` says what is searched for besides.
     """
     only = limits.filters
-    found = lex.search(connection, query, fusion.LIST_LENGTH, collections, only)
+    found = lex.search(connection, query, LIST_LENGTH, collections, only)
     hits: dict[str, lex.Found] = {}
-    strong = found[0].score if fusion.is_strong([each.score for each in found], intent) else 0.0
+    strong = found[0].score if is_strong([each.score for each in found], intent) else 0.0
     more = expand() if expand is not None and not strong else ()
     lists = [_ranked("original", query, found, hits)] if found else []
     lists += [
         _ranked("lex", each.query, also, hits)
         for each in more
-        if each.kind == "lex" and (also := lex.search(connection, each.query, fusion.LIST_LENGTH, collections, only))
+        if each.kind == "lex" and (also := lex.search(connection, each.query, LIST_LENGTH, collections, only))
     ]
     if semantic is not None:
         asked = [("original", query), *((each.kind, each.query) for each in more if each.kind != "lex")]
@@ -138,9 +159,9 @@ def plain(
         lists += [
             _ranked(kind, text, near, hits, "vec")
             for kind, text in asked
-            if (near := semantic.search(text, fusion.LIST_LENGTH, collections, hyde=kind == "hyde", filters=only))
+            if (near := semantic.search(text, LIST_LENGTH, collections, hyde=kind == "hyde", filters=only))
         ]
-    weights = fusion.hybrid_weights([ranked.kind for ranked in lists])
+    weights = hybrid_weights([ranked.kind for ranked in lists])
     return _fused(connection, lists, weights, hits, query, limits, intent, judge), strong
 
 
@@ -150,15 +171,15 @@ def _only(collection: str) -> list[str]:
 
 def _ranked(
     kind: str, query: str, found: Sequence[lex.Found], hits: dict[str, lex.Found], source: str = "fts"
-) -> fusion.Ranked:
+) -> Ranked:
     for each in found:
         hits.setdefault(each.uri, each)
-    return fusion.Ranked(source, kind, query, [each.uri for each in found], [each.score for each in found])
+    return Ranked(source, kind, query, [each.uri for each in found], [each.score for each in found])
 
 
 def _fused(
     connection: apsw.Connection,
-    lists: list[fusion.Ranked],
+    lists: list[Ranked],
     weights: list[float],
     hits: dict[str, lex.Found],
     query: str,
@@ -166,7 +187,7 @@ def _fused(
     intent: str,
     judge: Judge | None,
 ) -> list[Hit]:
-    fused = fusion.fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
+    fused = fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
     candidates = [hits[name] for name, _ in fused]
     return [
         Hit(
@@ -206,7 +227,7 @@ class Placed:
     def judge(self, score: float) -> None:
         """Blend the rank with the reranker's score."""
         self.judged = score
-        self.weight = fusion.blend_weight(self.rank)
+        self.weight = blend_weight(self.rank)
         self.score = self.weight / self.rank + (1 - self.weight) * score
 
 
@@ -264,8 +285,8 @@ def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> c
     return max(chunks, key=rate) if len(chunks) > 1 else chunks[0]
 
 
-def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], placed: Placed) -> dict[str, Any]:
-    fused = fusion.trace(name, lists, weights)
+def _trace(name: str, lists: list[Ranked], weights: list[float], placed: Placed) -> dict[str, Any]:
+    fused = rank_trace(name, lists, weights)
     whole = placed.weight == 1
     return {
         "ftsScores": [item["backendScore"] for item in fused["contributions"] if item["source"] == "fts"],
@@ -281,4 +302,95 @@ def _trace(name: str, lists: list[fusion.Ranked], weights: list[float], placed: 
         },
         "rerankScore": 0 if whole else placed.judged,
         "blendedScore": placed.score,
+    }
+
+
+# Ranks: pure functions over names.
+
+
+class Ranked:
+    """One list: names best first, with the scores of its backend; ``source`` is ``fts`` or ``vec``."""
+
+    __slots__ = ("kind", "names", "query", "scores", "source")
+
+    def __init__(self, source: str, kind: str, query: str, names: Sequence[str], scores: Sequence[float]) -> None:
+        self.source = source
+        self.kind = kind
+        self.query = query
+        self.names = list(names)
+        self.scores = list(scores)
+
+
+def fuse(lists: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> list[tuple[str, float]]:
+    """Return (name, score) of every name, best first; a missing weight counts 1. Equal scores keep their order.
+
+    A name scores weight / (60 + rank) for each list that has it, and a bonus for its best rank: 0.05 for the first,
+    0.02 for the second and third.
+    """
+    scores: dict[str, float] = {}
+    top: dict[str, int] = {}
+    for index, names in enumerate(lists):
+        weight = weights[index] if index < len(weights) else 1.0
+        for rank, name in enumerate(names, 1):
+            scores[name] = scores.get(name, 0.0) + weight / (K + rank)
+            top[name] = min(top.get(name, rank), rank)
+    fused = [(name, score + bonus(top[name])) for name, score in scores.items()]
+    return sorted(fused, key=lambda item: -item[1])
+
+
+def bonus(rank: int) -> float:
+    """Return what a best rank of ``rank`` adds."""
+    if rank == 1:
+        return _FIRST_BONUS
+    return _NEAR_FIRST_BONUS if rank <= 3 else 0.0
+
+
+def hybrid_weights(kinds: Sequence[str]) -> list[float]:
+    """Return the weights of a plain query's lists: those of the original words count twice those of its expansions."""
+    return [2.0 if kind == "original" else 1.0 for kind in kinds]
+
+
+def document_weights(count: int) -> list[float]:
+    """Return the weights of a query document's lists: the first one counts twice."""
+    return [2.0 if index == 0 else 1.0 for index in range(count)]
+
+
+def is_strong(scores: Sequence[float], intent: str = "") -> bool:
+    """Return True if a keyword search's first hit is so far ahead that its query needs no expansion."""
+    if intent or not scores:
+        return False
+    second = scores[1] if len(scores) > 1 else 0.0
+    return scores[0] >= STRONG_SCORE and scores[0] - second >= STRONG_GAP
+
+
+def blend_weight(rank: int) -> float:
+    """Return the weight of a fused rank (from 1) against the reranker's score."""
+    return next((weight for last, weight in _BLEND if rank <= last), _BLEND_REST)
+
+
+def rank_trace(name: str, lists: Sequence[Ranked], weights: Sequence[float]) -> dict[str, Any]:
+    """Return how ``name`` came to its fused score, for ``--explain``."""
+    contributions: list[dict[str, Any]] = []
+    for index, ranked in enumerate(lists):
+        for rank, (each, score) in enumerate(zip(ranked.names, ranked.scores, strict=True), 1):
+            if each == name:
+                contributions.append(
+                    {
+                        "listIndex": index,
+                        "source": ranked.source,
+                        "queryType": ranked.kind,
+                        "query": ranked.query,
+                        "rank": rank,
+                        "weight": weights[index],
+                        "backendScore": score,
+                        "rrfContribution": weights[index] / (K + rank),
+                    }
+                )
+    base = sum((item["rrfContribution"] for item in contributions), 0.0)
+    added = bonus(min(item["rank"] for item in contributions)) if contributions else 0.0
+    return {
+        "baseScore": base,
+        "topRankBonus": added,
+        "totalScore": base + added,
+        "contributions": contributions,
     }

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError
-from qmd.embedding.keys import OPENAI, openai_key
-from qmd.embedding.wire import Busy, Endpoint, Overloaded, Unreachable, check_url
+from qmd.embedding.wire import OPENAI, Busy, Endpoint, Overloaded, Unreachable, check_url, openai_key
 from qmd.generation.of_openai import Unusable, message
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
 from runtime.distill.thinking import Failed, Reply

@@ -88,8 +88,7 @@ def _obstacle(config: Config | None) -> dict[str, str | None]:
 def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:
     """The ``generator`` that rewrites plain questions of ``brain qmd --brain query``; ``why`` there is none to ask."""
     from core.errors import BrainError
-    from qmd.generation.choice import choose
-    from qmd.generation.generator import make
+    from qmd.generation.generator import choose, make
 
     section: dict[str, Any] = config.section("generation") if config else {}
     models = config.section("models") if config else {}

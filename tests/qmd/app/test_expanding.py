@@ -108,10 +108,11 @@ def test_expansions_are_searched_by_meaning_after_the_question_itself(
 def test_a_strong_hit_needs_no_expansion_unless_there_is_an_intent(
     kitchen: Path, qmd: Qmd, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from qmd.search import fusion
 
-    monkeypatch.setattr(fusion, "STRONG_SCORE", 0.1)
-    monkeypatch.setattr(fusion, "STRONG_GAP", 0.1)
+    from qmd.search import hybrid
+
+    monkeypatch.setattr(hybrid, "STRONG_SCORE", 0.1)
+    monkeypatch.setattr(hybrid, "STRONG_GAP", 0.1)
     configure(tmp_path, endpoint)
     done = qmd("query", "food", "--json")
     assert files(done) == ["food.md"]

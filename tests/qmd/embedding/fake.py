@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.errors import Internal
 from qmd.embedding.cutting import Sizes, Tokens, cut
-from qmd.embedding.provider import TextRefused
+from qmd.embedding.wire import TextRefused
 from qmd.vectors.chunking import Break
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from core.errors import BadInput
-from qmd.embedding.keys import OPENAI, openai_key, same_host, service_key
 from qmd.embedding.remote import GEMINI, Gemini
 from qmd.embedding.remote import OpenAI as Embedding
+from qmd.embedding.wire import OPENAI, openai_key, same_host, service_key
 from qmd.generation.of_openai import OpenAI as Generation
 from qmd.reranking.remote import Remote as Reranking
 from runtime.distill.of_openai import OpenAI as Distilling

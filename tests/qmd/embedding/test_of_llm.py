@@ -12,8 +12,8 @@ import pytest
 
 from core.errors import BadInput, EngineMissing, EngineTimeout
 from qmd.embedding import wire
-from qmd.embedding.of_llm import Llm
 from qmd.embedding.provider import make
+from qmd.embedding.remote import Llm
 from tests.qmd.embedding.clients import KEY
 from tests.qmd.embedding.endpoint import DIMENSIONS, vector
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Refused
 from qmd.embedding import embedder, wire
 from qmd.embedding.embedder import embed
-from qmd.embedding.provider import TextRefused, make
+from qmd.embedding.provider import make
 from qmd.embedding.remote import Layout, OpenAI, tokens
+from qmd.embedding.wire import TextRefused
 from qmd.index import spaces, vectors
 from qmd.index.spaces import PIECE
 from qmd.index.update import update

@@ -11,7 +11,8 @@ import pytest
 from core.errors import Internal, Refused
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
-from qmd.embedding.provider import TextRefused, quantise
+from qmd.embedding.provider import quantise
+from qmd.embedding.wire import TextRefused
 from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.schema import SPAN
 from qmd.index.spaces import Space

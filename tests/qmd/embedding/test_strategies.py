@@ -10,7 +10,7 @@ import pytest
 
 import core.grammars
 from core.errors import Internal
-from qmd.embedding import embedder, strategies
+from qmd.embedding import embedder, targets
 from qmd.embedding.embedder import embed
 from qmd.index import renewal, spaces, vectors
 from qmd.index.store import open_index
@@ -209,7 +209,7 @@ def test_a_change_that_was_cut_short_goes_on_unasked(
     write(Path(folder.path), {f"{n}.py": CODE.replace("alpha", f"alpha{n}") for n in range(5)})
     update(connection, [folder])
     embed(connection, Fake())
-    monkeypatch.setattr(strategies, "_GROUP", 2)
+    monkeypatch.setattr(targets, "_GROUP", 2)
     embed(connection, Fake(), strategy=syntax.AUTO, deadline=time.monotonic())
     assert 0 < list(grammars(connection).values()).count(MARK) < 7
     embed(connection, Fake())

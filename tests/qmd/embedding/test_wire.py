@@ -11,8 +11,8 @@ import pytest
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
 from qmd.embedding import wire
-from qmd.embedding.provider import TextRefused
 from qmd.embedding.remote import OpenAI
+from qmd.embedding.wire import TextRefused
 from tests.qmd.embedding.clients import Slept, gemini, openai
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, half_closes, hangs, says
 

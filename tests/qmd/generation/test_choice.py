@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.errors import BadInput
-from qmd.generation.choice import NONE, choose
+from qmd.generation.generator import NONE, choose
 from qmd.vectors.models import GENERATE
 
 

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from core.errors import EngineTimeout
-from qmd.generation import expander, expansion
-from qmd.generation.expander import Expander
+from qmd.generation import expansion
+from qmd.generation.expansion import Expander
 from qmd.index.store import open_index
 from qmd.search import llm_cache
 from qmd.vectors import models
@@ -102,10 +102,10 @@ def test_lines_in_the_cache_are_bounded_as_a_models_are(index: apsw.Connection) 
 
 
 def test_nothing_is_opened_that_is_not_configured_or_cannot_be_used(index: apsw.Connection) -> None:
-    assert expander.opened(index, {}, {}, {"OPENAI_API_KEY": "k"}) == "there is no generator"
-    assert expander.opened(index, {"provider": "openai"}, {}, {}) == "OpenAI wants a key"
-    assert "provider must be one of" in str(expander.opened(index, {"provider": "x"}, {}, {}))
-    source = expander.opened(index, {"base_url": "http://localhost:1/v1", "timeout_s": 30}, {}, {}, 15)
+    assert expansion.opened(index, {}, {}, {"OPENAI_API_KEY": "k"}) == "there is no generator"
+    assert expansion.opened(index, {"provider": "openai"}, {}, {}) == "OpenAI wants a key"
+    assert "provider must be one of" in str(expansion.opened(index, {"provider": "x"}, {}, {}))
+    source = expansion.opened(index, {"base_url": "http://localhost:1/v1", "timeout_s": 30}, {}, {}, 15)
     assert isinstance(source, Expander)
     assert (source.name, source._timeout_s) == ("openai/gpt-4.1-mini", 15)
 

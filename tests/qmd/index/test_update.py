@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from qmd.index.rebuilding import Rebuild
 from qmd.index.store import open_index
-from qmd.index.update import is_clean, register, update
+from qmd.index.update import register, update
+from qmd.index.walk import is_clean
 from qmd.index.walk import walk as qmd_walk
 from qmd.index.writer import drop, put
 from tests.qmd.corpus import Folder, active, counts, indexed, run, write

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import EngineTimeout, Internal, Refused
 from qmd.index.store import open_index
-from qmd.reranking import cache
+from qmd.reranking import judge
 from qmd.reranking.judge import Judge, is_logit, opened, probability
 from qmd.vectors.models import cache_key
 
@@ -132,11 +132,11 @@ def test_a_cache_that_cannot_be_used_is_no_failure(index: str, tmp_path: Path) -
     with contextlib.closing(open_index(index, write=True)) as connection:
         connection.execute("INSERT INTO llm_cache VALUES('k', '{\"score\": 1}', '2020-01-01')")
         connection.execute("INSERT INTO llm_cache VALUES('n', 'nan', '2020-01-01')")
-        assert cache.read(connection, ["k", "n"]) == {}
+        assert judge.read_scores(connection, ["k", "n"]) == {}
         connection.execute("BEGIN IMMEDIATE")
-        judge = Judge(Fake(), connection=connection)
-        assert judge.scores("q", ["a"]) == [0.01]
-        judge.close()  # somebody else is writing
+        judging = Judge(Fake(), connection=connection)
+        assert judging.scores("q", ["a"]) == [0.01]
+        judging.close()  # somebody else is writing
         connection.execute("ROLLBACK")
         assert connection.execute("SELECT count(*) FROM llm_cache").get == 2
     with contextlib.closing(apsw.Connection(":memory:")) as foreign:

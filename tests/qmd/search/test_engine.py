@@ -1,4 +1,4 @@
-"""Properties of the pure parts: ECMAScript's ways, addresses, chunks, snippets, fusion."""
+"""Properties of the pure parts: ECMAScript's ways, addresses, chunks, snippets, hybrid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qmd import ecma
 from qmd.app.results import explain_lines
 from qmd.index import handles, virtual
-from qmd.search import fusion, snippets, structured
+from qmd.search import hybrid, snippets, structured
 from qmd.vectors import chunking
 
 TEXT = st.text(st.sampled_from("ab \n#`-é漢🎉"), max_size=400)
@@ -108,21 +108,21 @@ def test_a_snippet_is_of_its_text(text: str, query: str, start: int | None) -> N
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), unique=True), max_size=4))
 def test_a_fused_score_is_the_sum_of_its_trace(lists: list[list[str]]) -> None:
-    weights = fusion.document_weights(len(lists))
-    ranked = [fusion.Ranked("fts", "lex", "q", names, [0.5] * len(names)) for names in lists]
-    fused = fusion.fuse(lists, weights)
+    weights = hybrid.document_weights(len(lists))
+    ranked = [hybrid.Ranked("fts", "lex", "q", names, [0.5] * len(names)) for names in lists]
+    fused = hybrid.fuse(lists, weights)
     assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
     for name, score in fused:
-        assert fusion.trace(name, ranked, weights)["totalScore"] == pytest.approx(score)
+        assert hybrid.rank_trace(name, ranked, weights)["totalScore"] == pytest.approx(score)
 
 
 def test_only_a_clear_lead_is_a_strong_signal() -> None:
-    assert fusion.is_strong([0.9, 0.7])
-    assert fusion.is_strong([0.9])
-    assert not fusion.is_strong([0.9, 0.8])
-    assert not fusion.is_strong([0.84])
-    assert not fusion.is_strong([0.9, 0.1], "an intent")
-    assert [fusion.blend_weight(rank) for rank in (1, 3, 4, 10, 11)] == [0.75, 0.75, 0.6, 0.6, 0.4]
+    assert hybrid.is_strong([0.9, 0.7])
+    assert hybrid.is_strong([0.9])
+    assert not hybrid.is_strong([0.9, 0.8])
+    assert not hybrid.is_strong([0.84])
+    assert not hybrid.is_strong([0.9, 0.1], "an intent")
+    assert [hybrid.blend_weight(rank) for rank in (1, 3, 4, 10, 11)] == [0.75, 0.75, 0.6, 0.6, 0.4]
 
 
 @given(st.text(max_size=60))

@@ -11,7 +11,7 @@ import pytest
 
 from qmd.app import output, results
 from qmd.index import handles, references, virtual
-from qmd.search import fusion, snippets, structured
+from qmd.search import hybrid, snippets, structured
 from qmd.vectors import chunking, models
 
 Pair = dict[str, Any]
@@ -79,7 +79,7 @@ def _cutoff(places: list[dict[str, Any]], target: int, *rest: Any) -> int:
 
 def _fuse(lists: list[list[dict[str, Any]]], weights: list[float] | None = None) -> list[list[Any]]:
     names = [[each["file"] for each in ranked] for ranked in lists]
-    return [list(each) for each in fusion.fuse(names, weights or ())]
+    return [list(each) for each in hybrid.fuse(names, weights or ())]
 
 
 _OURS: dict[str, Callable[..., Any]] = {
@@ -99,7 +99,7 @@ _OURS: dict[str, Callable[..., Any]] = {
     "findCodeFences": lambda text: [{"start": start, "end": end} for start, end in chunking.fences(text)],
     "findBestCutoff": _cutoff,
     "reciprocalRankFusion": _fuse,
-    "getHybridRrfWeights": lambda lists: fusion.hybrid_weights([each["queryType"] for each in lists]),
+    "getHybridRrfWeights": lambda lists: hybrid.hybrid_weights([each["queryType"] for each in lists]),
     "getCacheKey": models.cache_key,
     "getEmbeddingFingerprint": lambda model: models.fingerprint(model or models.EMBED),
     "formatQueryForEmbedding": models.query_prompt,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import EngineMissing
-from qmd.vectors import wordpiece
+from qmd.vectors import static_query
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def vocabulary() -> frozenset[str]:
 
 def ours(text: str) -> list[str]:
     known = vocabulary().__contains__
-    return [piece for word in wordpiece.words(text) for piece in wordpiece.pieces(word, known) or ["[UNK]"]]
+    return [piece for word in static_query.words(text) for piece in static_query.pieces(word, known) or ["[UNK]"]]
 
 
 def theirs(text: str) -> list[str]:

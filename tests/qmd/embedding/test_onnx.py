@@ -36,4 +36,4 @@ def test_the_library_is_loaded_through_one_door() -> None:
         if (isinstance(node, ast.Import) and any(name.name.startswith("onnxruntime") for name in node.names))
         or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("onnxruntime"))
     }
-    assert importing == {"qmd/vectors/onnx.py"}
+    assert importing == {"qmd/embedding/onnx.py"}
