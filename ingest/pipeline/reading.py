@@ -194,6 +194,19 @@ def lines(
     return reading
 
 
+def add_records(source: records.Records, reading: Reading, add: Callable[[dict[str, Any], int], object]) -> None:
+    """Call ``add(record, line)`` for each record; a damaged one, or one of a new shape, is a failure of the reading."""
+    for item in source:
+        if isinstance(item, Failure):
+            reading.fail(item)
+            continue
+        line, record = item
+        try:
+            add(record, line)
+        except BROKEN as error:
+            reading.broken(error, line)
+
+
 def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:
     """Let a file that says less than it did have what it said: of each unit the version with most of it.
 

@@ -25,11 +25,10 @@ import re
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
-from core.document import Failure
 from core.document import fields as yaml
 from core.redaction import clean
 from core.text import one_line
-from ingest.pipeline.reading import BROKEN, Reading, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import databases, records
 from ingest.session.builder import SessionBuilder
@@ -78,14 +77,7 @@ def read(path: str, raw: RawStore) -> Reading:
 
 def _journal(source: records.Records, reading: Reading) -> None:
     conversation = Conversation(reading)
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-            continue
-        try:
-            conversation.add(item[1], item[0])
-        except BROKEN as error:
-            reading.broken(error, item[0])
+    add_records(source, reading, conversation.add)
     conversation.finish()
 
 

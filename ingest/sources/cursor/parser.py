@@ -19,7 +19,7 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
 from ingest.pipeline import owners
-from ingest.pipeline.reading import BROKEN, Reading, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.session import places, project_ids
@@ -82,14 +82,7 @@ def _finish(session: SessionBuilder, reading: Reading) -> None:
 
 def _journal(source: records.Records, reading: Reading) -> None:
     conversation = Conversation(reading)
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-            continue
-        try:
-            conversation.add(item[1], item[0])
-        except BROKEN as error:
-            reading.broken(error, item[0])
+    add_records(source, reading, conversation.add)
     conversation.finish()
 
 

@@ -24,10 +24,9 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from core.document import Failure
 from core.redaction import clean as redacted
 from core.text import one_line
-from ingest.pipeline.reading import BROKEN, Reading, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.raw.store import MAX_WHOLE
@@ -88,14 +87,7 @@ def _document(value: Any, reading: Reading) -> None:
 def _journal(source: records.Records, reading: Reading) -> None:
     """Take a session that is a journal."""
     conversation = Conversation(reading)
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-            continue
-        try:
-            conversation.add(item[1], item[0])
-        except BROKEN as error:
-            reading.broken(error, item[0])
+    add_records(source, reading, conversation.add)
     conversation.finish()
 
 

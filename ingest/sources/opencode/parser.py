@@ -20,7 +20,7 @@ from core.redaction import clean_record
 from core.redaction.leaves import spanned
 from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
-from ingest.pipeline.reading import BROKEN, Reading, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.pipeline.units import path_name
 from ingest.raw import databases, records, store
 from ingest.session.builder import SessionBuilder
@@ -68,9 +68,7 @@ def stream(path: str, raw: RawStore) -> Iterator[Reading]:
 
 
 def _pass_over(source: records.Records, reading: Reading) -> None:
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
+    add_records(source, reading, lambda *_: None)
 
 
 def _export(value: Any, reading: Reading) -> None:
