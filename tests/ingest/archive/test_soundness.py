@@ -145,7 +145,7 @@ def test_sessions_of_a_database_are_stored_anew_and_one_that_is_lost_keeps_no_ot
 
 def test_what_is_lost_of_a_file_beside_others_that_is_gone_has_them_read_once(home: Home, tmp_path: Path) -> None:
     root = opencode.tree(tmp_path / "opencode")
-    opencode.ingest(home, root)
+    run(home, "opencode", [str(root)], trust_stat=False)
     part = next(entry for entry in archive.versions(home, "opencode") if "/part/" in entry.path)
     os.unlink(part.path)
     run(home, "opencode", [str(root)], trust_stat=False)

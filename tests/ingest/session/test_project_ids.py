@@ -15,6 +15,7 @@ from ingest.session.project_ids import Signs, of_digest, of_slug
 from tests.ingest.policy.test_exclusions import configure
 from tests.ingest.sources import test_gemini as gemini
 from tests.ingest.sources import test_opencode as opencode
+from tests.ingest.sources.cases import ingest
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 SECRET = "/home/me/secret"
@@ -91,13 +92,13 @@ def test_sessions_and_prompts_of_an_excluded_folder_that_is_known_by_its_digest_
         (folder / "logs.json").write_text(json.dumps([{**prompt, "timestamp": "2026-04-28T09:00:00.000Z"}]))
         tag = gemini.user("b", f"Saved {session}")
         (folder / "checkpoint-x.json").write_text(json.dumps([{"role": "user", "parts": [{"text": tag["content"]}]}]))
-    gemini.ingest(home, tmp_path / "there")
+    ingest(home, "gemini", tmp_path / "there")
     assert len(corpus(home)) == 6
     rule = f"exclude: {{projects: [{SECRET}]}}"
     other = Home(str(tmp_path / "other"))
     other.make()
     configure(other, rule)
-    gemini.ingest(other, tmp_path / "there")
+    ingest(other, "gemini", tmp_path / "there")
     assert {"gemini__s2.md", "gemini__s2-typed.md"} <= corpus(other).keys()
     assert not [name for name, data in corpus(other).items() if b"s1" in data]
     configure(home, rule)
@@ -115,5 +116,5 @@ def test_an_exported_agent_goes_with_its_excluded_session_whatever_the_files_are
     opencode.export(tmp_path / "m.json", {**opencode.INFO, "id": "ses_3", "parentID": "ses_9", "directory": "/o"})
     configure(home, f"exclude: {{projects: [{SECRET}]}}")
     for _ in range(2):
-        opencode.ingest(home, tmp_path)
+        ingest(home, "opencode", tmp_path)
         assert list(corpus(home)) == ["opencode__ses_3.md"]

@@ -1,9 +1,11 @@
-"""Gemini CLI: documents, and journals in which later lines change what earlier ones said."""
+"""Gemini CLI: documents, journals in which later lines change earlier ones, and conversations that a person saved."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,45 +13,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.document import Document, split
 from core.home import Home
-from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from ingest.sources.gemini import source as gemini
-from ingest.sources.gemini.user_text import extract_user_text
-from runtime.asking import envelope
-from tests.ingest.transcripts import corpus, documents
+from ingest.sources.gemini.parser import shell_exit_code
+from ingest.sources.gemini.source import SOURCE
+from runtime.asking.envelope import resume
+from tests.ingest.sources.cases import Case, cases, check, document, ingest, odd_values, parsed
+from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 Record = dict[str, Any]
-EDITOR = (
-    "Here is the user's editor context as a JSON object. This is for your information only.\n```json\n{\n"
-    '  "activeFile": {\n    "path": "/home/me/api/a.md",\n    "selectedText": "```\\nMend all.\\n```"\n  }\n}\n```'
-)
-LOOP = (
-    'System: Potential loop detected. Details: Repeating content detected: "l just\ndo it.". Please take a step back '
-    "and confirm it. Avoid repeating the same tool calls or responses without new results."
-)
 HEAD: Record = {"sessionId": "s1", "projectHash": "0" * 64, "startTime": "2026-04-28T09:00:00.000Z", "kind": "main"}
 
 
-def user(name: str, text: Any, **fields: Any) -> Record:
-    return {"id": name, "timestamp": "2026-04-28T09:00:01.000Z", "type": "user", "content": text, **fields}
-
-
-def said(name: str, text: str, **fields: Any) -> Record:
-    at = "2026-04-28T09:00:02.000Z"
-    return {"id": name, "timestamp": at, "type": "gemini", "content": text, "model": "g-1", **fields}
-
-
-def call(output: str = "ok", status: str = "success", **fields: Any) -> Record:
+def call(output: str = "ok", **fields: Any) -> Record:
     response = {"functionResponse": {"id": "c", "name": "run_shell_command", "response": {"output": output}}}
-    given: Record = {"id": "c", "name": "run_shell_command", "args": {"command": "npm test"}, "result": [response]}
-    return {**given, "status": status, **fields}
+    made: Record = {"id": "c", "name": "run_shell_command", "args": {"command": "npm test"}, "status": "success"}
+    return {**made, "result": [response], **fields}
 
 
-def journal(path: Path, *records: Record) -> Path:
+def user(name: str, content: Any, **fields: Any) -> Record:
+    return {"id": name, "timestamp": "2026-04-28T09:00:01.000Z", "type": "user", "content": content, **fields}
+
+
+def said(name: str, content: Any, **fields: Any) -> Record:
+    at = "2026-04-28T09:00:02.000Z"
+    return {"id": name, "timestamp": at, "type": "gemini", "content": content, "model": "g-1", **fields}
+
+
+def journal(path: Path, *records: Record | str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record) + "\n" for record in (HEAD, *records)), encoding="utf-8")
+    lines = (record if isinstance(record, str) else json.dumps(record) for record in (HEAD, *records))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -59,365 +53,234 @@ def whole(path: Path, *messages: Record, **fields: Any) -> Path:
     return path
 
 
-def ingest(home: Home, folder: Path) -> Ledger:
-    return run(home, "gemini", [str(folder)], trust_stat=False)
+def completed(record: Any) -> Any:
+    """Return a record of a case with everything that the case leaves out."""
+    if isinstance(record, list):
+        return [completed(each) for each in record]
+    if not isinstance(record, dict):
+        return record
+    made = dict(record)
+    for key in made.keys() & {"$set", "messages"}:
+        made[key] = completed(made[key])
+    if "type" not in made:
+        return made
+    if "toolCalls" in made:
+        made["toolCalls"] = [call(**each) for each in made["toolCalls"]]
+    return {**(user if made["type"] == "user" else said)(made["id"], made["content"]), **made}
 
 
-def body(home: Home, name: str = "gemini__s1.md") -> str:
-    return split(corpus(home)[name].decode())[1]
+@pytest.mark.parametrize("case", cases("gemini"))
+def test_a_journal_says(tmp_path: Path, case: Case) -> None:
+    path = journal(tmp_path / case.get("path", "session-x.jsonl"), *(completed(record) for record in case["records"]))
+    check(case, parsed(SOURCE, path))
 
 
-def test_a_document_and_a_journal_give_the_same_bytes(home: Home, tmp_path: Path) -> None:
-    messages = [
-        user("a", "Why?"),
-        said("b", "So.", toolCalls=[call()], thoughts=[{"subject": "S", "description": "D"}]),
-    ]
-    whole(tmp_path / "one/session-1.json", *messages)
-    first = ingest(home, tmp_path / "one")
-    made = corpus(home)
-    assert (first.unknown, first.ingested) == ({}, 1)
-    assert "Why?\n\n## [2] assistant · 2026-04-28 09:00\n\nSo.\n\n- run_shell_command: npm test\n" in body(home)
-    assert "### reasoning\n\n**S** D\n" in body(home)
-    journal(tmp_path / "two/session-1.jsonl", *messages)
-    assert ingest(home, tmp_path / "two").written == 0
-    assert corpus(home) == made
+def test_a_document_and_a_journal_give_the_same_bytes(tmp_path: Path) -> None:
+    thoughts = [{"subject": "S", "description": "D"}]
+    messages = [user("a", "Why?"), said("b", "So.", toolCalls=[call()], thoughts=thoughts)]
+    found = parsed(SOURCE, whole(tmp_path / "one/session-1.json", *messages))
+    ((_, body),) = found.documents.values()
+    assert "Why?\n\n## [2] assistant · 2026-04-28 09:00\n\nSo.\n\n- run_shell_command: npm test\n" in body
+    assert "### reasoning\n\n**S** D\n" in body
+    assert parsed(SOURCE, journal(tmp_path / "two/session-1.jsonl", *messages)).documents == found.documents
 
 
-def test_the_same_id_overwrites_where_it_stood(home: Home, tmp_path: Path) -> None:
-    journal(tmp_path / "x.jsonl", user("a", "Why?"), said("b", "Thinking"), user("c", "And?"), said("b", "So it is."))
-    ingest(home, tmp_path)
-    assert "Thinking" not in body(home)
-    assert body(home).index("So it is.") < body(home).index("And?")
-
-
-def test_a_set_of_messages_replaces_all_and_of_metadata_adds(home: Home, tmp_path: Path) -> None:
-    journal(
-        tmp_path / "x.jsonl",
-        user("a", "Gone"),
-        {"$set": {"messages": [user("b", "Kept")]}},
-        {"$set": {"summary": "What it was about", "lastUpdated": "2026-04-28T09:10:00.000Z"}},
-    )
-    ingest(home, tmp_path)
-    assert "Gone" not in body(home)
-    assert body(home).startswith("# What it was about\n\n## [1] user · 2026-04-28 09:00\n\nKept\n")
-
-
-@pytest.mark.parametrize(("to", "left"), [("c", ["One", "Two"]), ("b", ["One"]), ("unheard of", [])])
-def test_rewinding_takes_a_message_and_all_later_ones_back(
-    home: Home, tmp_path: Path, to: str, left: list[str]
-) -> None:
-    talk = [user("a", "One"), said("b", "Two"), user("c", "Three")]
-    journal(tmp_path / "x.jsonl", *talk, {"$rewindTo": to}, user("d", "Four"))
-    ingest(home, tmp_path)
-    assert [word for word in ("One", "Two", "Three") if f"\n{word}\n" in body(home)] == left
-    assert "Four" in body(home)
-
-
-def test_what_was_rewound_does_not_come_back_from_an_older_copy(home: Home, tmp_path: Path) -> None:
+def test_messages_that_were_rewound_do_not_come_back_from_an_older_copy(home: Home, tmp_path: Path) -> None:
     talk = [user("a", "One"), said("b", "Two"), user("c", "Three")]
     whole(tmp_path / "session.json", *talk)
     late = user("d", "Four", timestamp="2026-04-28T10:00:00.000Z")
     journal(tmp_path / "session.jsonl", *talk, {"$rewindTo": "c"}, late)
-    ingest(home, tmp_path)
-    assert "Three" not in body(home)
-    assert "Two" in body(home)
-    assert "Four" in body(home)
-
-
-def test_a_patch_changes_single_messages(home: Home, tmp_path: Path) -> None:
-    talk = [user("a", "One"), said("b", "", toolCalls=[call(status="executing")]), user("c", "Gone")]
-    patch = {"id": "b", "content": "Done.", "toolCalls": [{"id": "c", "status": "error"}], "removeIds": ["c"]}
-    journal(tmp_path / "x.jsonl", *talk, {"$patch": patch})
-    ingest(home, tmp_path)
-    assert "Done.\n\n- run_shell_command: npm test\n  ! ok\n" in body(home)
-    assert "Gone" not in body(home)
-
-
-@pytest.mark.parametrize(
-    ("made", "line"),
-    [
-        (call("Command: x\nOutput: boom\nError: (none)\nExit Code: 2\nSignal: 0"), "  ! Exit code 2\n  ! boom\n"),
-        (
-            call("Output: boom\nExit Code: 2\nProcess Group PGID: 7\n\n<hook_context>hm</hook_context>"),
-            "  ! Exit code 2\n",
-        ),
-        (call(status="cancelled"), "  cancelled by the user\n"),
-        (call("File not found", status="error"), "  ! File not found\n"),
-    ],
-)
-def test_a_failed_call_says_why(home: Home, tmp_path: Path, made: Record, line: str) -> None:
-    journal(tmp_path / "x.jsonl", user("a", "Go"), said("b", "", toolCalls=[made]))
-    ingest(home, tmp_path)
-    assert f"- run_shell_command: npm test\n{line}" in body(home)
-
-
-@pytest.mark.parametrize("name", ["run_shell_command", "read_file"])
-def test_an_exit_code_that_was_printed_or_read_is_no_failure(home: Home, tmp_path: Path, name: str) -> None:
-    after = "\nand so on\nProcess Group PGID: 7" if name == "run_shell_command" else ""
-    made = call(f"Output: a log\nExit Code: 3{after}", name=name)
-    journal(tmp_path / "x.jsonl", user("a", "Go"), said("b", "", toolCalls=[made]))
-    ingest(home, tmp_path)
-    assert "  !" not in body(home)
-
-
-def test_prompts_are_what_was_typed(home: Home, tmp_path: Path) -> None:
-    journal(
-        tmp_path / "x.jsonl",
-        user("i", "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is …"),
-        user("a", [{"text": "Read @a.md\n--- Content from referenced files ---\nsecret plans"}]),
-        user("b", "expanded beyond recognition", displayContent="/explain it"),
-        user("f", [{"functionResponse": {"name": "x", "response": {}}}]),
-    )
-    ingest(home, tmp_path)
-    assert [word for word in ("secret plans", "setting up") if word in body(home)] == []
-    assert [word for word in ("Read @a.md", "- /explain it") if word in body(home)] == ["Read @a.md", "- /explain it"]
+    ledger = ingest(home, "gemini", tmp_path)
+    assert (ledger.ingested, ledger.documents, ledger.written) == (2, 1, 1)
+    body = document(home, "gemini__s1")[1]
+    assert [word for word in ("Two", "Three", "Four") if word in body] == ["Two", "Four"]
 
 
 @pytest.mark.parametrize("how", ["marker", "registry", "hash"])
-def test_the_project_is_found_beside_the_sessions(home: Home, tmp_path: Path, how: str) -> None:
+def test_the_project_is_found_beside_the_sessions(tmp_path: Path, how: str) -> None:
     place = "/home/me/api"
     digest = hashlib.sha256(place.encode()).hexdigest()
-    slug = digest if how == "hash" else "api"
-    path = tmp_path / f".gemini/tmp/{slug}/chats/session-1.json"
+    path = tmp_path / f".gemini/tmp/{digest if how == 'hash' else 'api'}/chats/session-1.json"
     whole(path, user("a", "Why?"), projectHash=digest)
     if how == "marker":
         (path.parent.parent / ".project_root").write_text(place)
     else:
         (tmp_path / ".gemini/projects.json").write_text(json.dumps({"projects": {"/x": "x", place: "api"}}))
-    ingest(home, tmp_path)
-    assert split(corpus(home)["gemini__s1.md"].decode())[0]["project"] == place
-
-
-def test_what_a_person_said_to_a_question_or_a_plan_is_kept(home: Home, tmp_path: Path) -> None:
-    refused = 'Plan rejected. User feedback: "Smaller steps."\n\nThe plan is stored at: p.md\nRevise the plan.'
-    asked = {**call(json.dumps({"answers": {"0": "Return None", "1": "Yes"}})), "id": "q", "name": "ask_user"}
-    planned = {**call(refused), "id": "p", "name": "exit_plan_mode"}
-    part = {"thoughtSignature": "x"}
-    answer = {**said("m2", "So."), "content": [{"text": "So."}, part], "toolCalls": [asked, planned]}
-    journal(tmp_path / "chats/session-x.jsonl", user("m1", "Divide"), answer)
-    assert ingest(home, tmp_path).unknown == {}
-    shown = body(home)
-    assert "  answer: 0: Return None; 1: Yes" in shown
-    assert "\n\nSmaller steps.\n" in shown
-    assert "The plan is stored" not in shown
-
-
-@pytest.mark.parametrize(
-    "words", ['Call it "x"', "Revise the plan:\nRevise the plan in two steps.\nNo more.", "So:\n\nThe plan is stored"]
-)
-def test_what_a_person_said_to_a_plan_is_kept_whole(home: Home, tmp_path: Path, words: str) -> None:
-    refused = f'Plan rejected. User feedback: "{words}"\n\nThe plan is stored at: p.md\nRevise the plan on it.'
-    planned = {**call(refused), "id": "p", "name": "exit_plan_mode"}
-    journal(tmp_path / "chats/session-x.jsonl", user("m1", "Divide"), said("m2", "So.", toolCalls=[planned]))
-    ingest(home, tmp_path)
-    assert body(home).endswith(f"\n\n{words}\n")
-
-
-def test_a_subagent_names_its_parent(home: Home, tmp_path: Path) -> None:
-    path = journal(tmp_path / "chats/s0/s1.jsonl", {"$set": {"kind": "subagent"}}, user("a", "Find it"))
-    ingest(home, tmp_path)
-    assert path.parent.name == "s0"
-    assert split(corpus(home)["gemini__s1.md"].decode())[0]["parent"] == "s0"
-    assert "## [1] task" in body(home)
-
-
-def test_a_bad_line_is_counted_and_the_rest_is_read(home: Home, tmp_path: Path) -> None:
-    path = journal(tmp_path / "x.jsonl", user("a", "Why?"))
-    with path.open("a") as stream:
-        stream.write('{"id": "b", "type"\n' + json.dumps(said("c", "So.", surprise=1)) + "\n")
-    ledger = ingest(home, tmp_path)
-    assert (ledger.failed_records, set(ledger.unknown)) == (1, {"message: field surprise"})
-    assert "So." in body(home)
-
-
-@pytest.mark.parametrize("role", ["user", "gemini"])
-def test_a_part_that_is_not_known_is_counted_whoever_said_it(home: Home, tmp_path: Path, role: str) -> None:
-    image = {"inlineData": {"mimeType": "image/png", "data": ""}, "mediaResolution": {"level": "LOW"}}
-    content = [{"text": "Why?", "aura": "words"}, {"hologram": "words"}, image, "And this."]
-    journal(tmp_path / "x.jsonl", user("a", "First."), user("b", content, type=role, displayContent=[{"omen": 1}]))
-    unknown = ingest(home, tmp_path).unknown
-    shown = {"part of omen"} if role == "user" else set()
-    assert set(unknown) == {"part of hologram", "part: field aura", *shown}
-    assert unknown["part of hologram"]["shape"] == "an object of hologram"
-
-
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["id", "type", "content", "text", "toolCalls", "thoughts", "result", "messages", "updates",
-                         "removeIds", "orderIds", "tokens", "functionResponse", "response"]), inner, max_size=5),
-    max_leaves=20), st.sampled_from(["$set", "$patch", "$rewindTo", "content", "toolCalls", "thoughts"]))  # fmt: skip
-def test_no_shape_of_a_line_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, where: str) -> None:
-    record = {where: odd} if where.startswith("$") else said("b", "x", **{where: odd})
-    path = journal(tmp_path_factory.getbasetemp() / "x.jsonl", user("a", "Why?"), record, user("z", "Still here"))
-    found = list(documents(gemini.SOURCE, str(path)))
-    assert any(isinstance(entry, Document) and "Still here" in entry.body for entry in found)
-
-
-def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
-    first = ingest(home, shared / "samples/gemini")
-    assert (first.seen, first.ingested, first.unknown, first.failed_records) == (4, 4, {}, 0)
-    second = ingest(home, shared / "samples/gemini-synthetic")
-    assert (second.seen, second.ingested, second.skipped) == (4, 3, {"not a Gemini CLI session": 1})
-    assert ingest(home, shared / "samples/gemini").written == 0
-
-
-SNAPSHOT = "<state_snapshot>\n  <overall_goal>Mend the race</overall_goal>\n</state_snapshot>"
-
-
-@pytest.mark.parametrize("before", ["", "<scratchpad>What matters: the race.</scratchpad>\n", "```xml\n"])
-def test_what_a_summary_replaced_was_said_all_the_same(home: Home, tmp_path: Path, before: str) -> None:
-    talk = [user("a", "Mend the refresh race"), said("b", "Where is it?"), user("c", "In the client"), said("d", "Ah")]
-    summary = user("s", [{"text": before + SNAPSHOT}], timestamp="2026-04-28T09:30:00.000Z")
-    received = said("t", "", content=[{"text": "Got it. Thanks for the additional context!"}])
-    later = user("e", "Now the test", timestamp="2026-04-28T09:31:00.000Z")
-    compressed = {"$set": {"messages": [summary, received, *talk[2:]]}}
-    path = journal(tmp_path / "x.jsonl", *talk, compressed, later)
-    assert ingest(home, tmp_path).unknown == {}
-    text = body(home)[body(home).index("## [1]") :]
-    in_order = ("Mend the refresh race", "Where is it?", "<overall_goal>", "In the client", "\nAh\n", "Now the test")
-    places = [text.index(words) for words in in_order]
-    assert places == sorted(places)
-    assert "] compaction · " in text
-    assert "Got it." not in text
-    assert "What matters" not in text
-    # The next compression replaces the summary, too.
-    again = user("u", [{"text": SNAPSHOT.replace("race", "test")}], timestamp="2026-04-28T10:00:00.000Z")
-    journal(path, *talk, compressed, later, {"$set": {"messages": [again, received, later]}})
-    ingest(home, tmp_path)
-    text = body(home)[body(home).index("## [1]") :]
-    assert [text.count(words) for words in ("Mend the refresh race", "the race<", "the test<", "Now the test")] == [
-        1
-    ] * 4
-
-
-def test_a_person_may_speak_of_a_snapshot(home: Home, tmp_path: Path) -> None:
-    thanks = user("b", "Got it. Thanks for the additional context!")
-    journal(tmp_path / "x.jsonl", user("a", f"What is {SNAPSHOT}?"), thanks)
-    ingest(home, tmp_path)
-    assert "] user · " in body(home)
-    assert "compaction" not in body(home)
-    assert "Got it." in body(home)
-
-
-CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nMy operating system is: linux\n"
-FOLDERS = (
-    "- **Workspace Directories:**\n  - /home/me/my api\n  - /home/me/other\n- **Directory Structure:**\n\n/home/me/"
-)
-
-
-@pytest.mark.parametrize("context", [
-    f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>",
-    f"{CONTEXT}I'm currently working in the directory: /home/me/my api\nHere is the folder structure of the current",
-    f"{CONTEXT}I'm currently working in the following directories:\n  - /home/me/my api\n  - /home/me/other\nHere",
-])  # fmt: skip
-def test_the_harness_own_words_name_the_project(home: Home, tmp_path: Path, context: str) -> None:
-    journal(tmp_path / "chats/session-1.jsonl", user("u0", context), user("u1", "Why?"), user("u2", FOLDERS))
-    ingest(home, tmp_path)
-    meta, made = split(corpus(home)["gemini__s1.md"].decode())
-    assert (meta["project"], meta["turns"]) == ("/home/me/my api", 1)
-    assert "Workspace" not in made
+    assert parsed(SOURCE, path).documents["s1"][0]["project"] == place
 
 
 @pytest.mark.parametrize(("place", "text"), [("/home/me/api", "See `/home/me/api/src/a.py`."),
     ("C:\\Users\\me\\api", "See C:\\Users\\me\\api\\src\\a.py."), ("/home/me/api", "See /home/me/apis/a.py."),
     ("/home/me/api", "/home/me/api"),
     ("/home/me/api", "In _/home/me/api_!"), ("/home/me/api_", "In /home/me/api_ it")])  # fmt: skip
-def test_a_folder_that_is_spoken_of_is_known_by_its_digest(home: Home, tmp_path: Path, place: str, text: str) -> None:
+def test_a_folder_that_is_mentioned_is_recognised_by_its_digest(tmp_path: Path, place: str, text: str) -> None:
     digest = hashlib.sha256(place.encode()).hexdigest()
-    path = whole(tmp_path / f"tmp/{digest}/chats/session-1.json", user("u1", text), said("g1", "So."))
-    path.write_text(path.read_text().replace("0" * 64, digest))
-    ingest(home, tmp_path)
-    assert split(corpus(home)["gemini__s1.md"].decode())[0].get("project") == (None if "apis" in text else place)
+    path = whole(tmp_path / f"tmp/{digest}/chats/session-1.json", user("u1", text), projectHash=digest)
+    assert parsed(SOURCE, path).documents["s1"][0].get("project") == (None if "apis" in text else place)
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    (LOOP, ""), (f"{LOOP}\n\nMend it.", "Mend it."), ("System: Please continue.", ""),
-    ("User hints:\n<user_input>\n- Only the first.\n</user_input>\n\nInternal instruction: Re-evaluate.",
-     "- Only the first."),
-    ("Background execution update:\n<background_output>\nbuilt\n</background_output>\n\nA previously backgrounded "
-     "execution has completed.", ""),
-    ("User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation).\nMend it.",
-     "Mend it."),
-    ("Read @a.md\n--- Content from referenced files ---\nContent from @a.md:\nsecret\n--- End of content ---\nTwice.",
-     "Read @a.md\n\nTwice."),
-    ("Please continue.", ""), ("Please continue. And mend the other.", "Please continue. And mend the other."),
-    ("User steering update:\n<user_input>\nOnly the first.\n</user_input>\nInternal instruction: Re-evaluate.",
-     "Only the first."),
-    ("Mend it.\n\n<hook_context>\nBranch: main\n</hook_context>", "Mend it."),
-    ("User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation).", ""),
-    (EDITOR, ""), (f"{EDITOR}\nMend it.", "Mend it."),
-    ("Here is a summary of changes in the user's editor context, in JSON format.\n```json\n{}\n```", ""),
-    *((said, said) for said in (
-        "User has manually exited Plan Mode. Who says so?", f"{LOOP} So it says. Why?",
-        "User has manually exited Plan Mode. Switching to Default mode (edits will require confirmation). Why?",
-        "System: Potential loop detected. Details: are missing in the log.", "System: Please continue. Whose words?",
-        "This is the Gemini CLI. We are setting up the context for our chat. So it begins. Why?",
-        "<session_context> opens each session: what is it for?", "User steering update: what is that?",
-        "See:\n<hook_context>\nmine\n</hook_context>\nIs it right?",
-        "My log says\n--- Content from referenced files ---\nand ends there. Why?",
-        "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\n```\nWhy?",
-        "```\nx = 1\n```\nIs <state_snapshot></state_snapshot> made of that?",
-        "Here is a summary of changes in the user's editor context, as I read it in the log: why is it sent?",
-        "Here is the user's editor context as a JSON object. So says the log; may it go?",
-        "Here is the user's editor context as a JSON object. Look:\n\nMy file:\n```json\n{}\n```\nIs it right?")),
-    (f"<session_context>\n{CONTEXT}{FOLDERS}\n</session_context>\n\nMend it.", "Mend it.")])  # fmt: skip
-def test_of_what_the_harness_says_in_a_persons_place_their_words_are_kept(
-    home: Home, tmp_path: Path, text: str, shown: str
-) -> None:
-    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), said("g1", "So."), user("u1", text))
-    ingest(home, tmp_path)
-    made = body(home)
-    assert made.endswith(f" · 2026-04-28 09:00\n\n{shown}\n" if shown else "So.\n")
-
-
-def test_what_was_said_of_the_editor_is_cut_off_part_by_part(home: Home, tmp_path: Path) -> None:
-    journal(tmp_path / "chats/session-1.jsonl", user("u1", [{"text": EDITOR}, {"text": "Mend it."}]))
-    ingest(home, tmp_path)
-    assert body(home).endswith(" · 2026-04-28 09:00\n\nMend it.\n")
-
-
-def test_a_command_that_a_person_ran_is_one(home: Home, tmp_path: Path) -> None:
-    ran = "I ran the following shell command:\n```sh\ngit status\n```\n\nThis produced the following result:\n```\n```"
-    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), user("u1", ran))
-    ingest(home, tmp_path)
-    assert body(home).endswith("- ! git status\n")
-
-
-def test_what_the_harness_lets_the_assistant_say_is_left_out(home: Home, tmp_path: Path) -> None:
-    thought = {"text": "Binary content received. Proceeding with analysis.", "thought": True}
-    gone = said("g2", "")
-    gone["content"] = [{"text": "[The previous response was interrupted before it completed.]"}, thought]
-    journal(tmp_path / "chats/session-1.jsonl", user("u0", "Why?"), said("g1", "So."), gone)
-    ingest(home, tmp_path)
-    assert body(home).endswith("So.\n")
-
-
-def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(home: Home, tmp_path: Path) -> None:
-    for minute, text in (("35", "Why?"), ("50", "Where?")):
+def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(tmp_path: Path) -> None:
+    made = []
+    for minute in ("35", "50"):
         head = {"sessionId": "a2a-server", "startTime": f"2026-04-28T09:{minute}:00.120Z"}
         path = tmp_path / f"chats/session-2026-04-28T09-{minute}-a2a-serv.jsonl"
-        journal(path, head, user(f"u{minute}", text), {**head, "startTime": "2026-04-28T09:59:00.000Z"})
+        journal(path, head, user(f"u{minute}", "Why?"), {**head, "startTime": "2026-04-28T09:59:00.000Z"})
         path.write_text(path.read_text().partition("\n")[2])
-    ingest(home, tmp_path)
-    made = [split(document.decode())[0] for _, document in sorted(corpus(home).items())]
-    assert [(meta["session_id"], meta["title"]) for meta in made] == [
-        ("a2a-server:2026-04-28T09:35:00.120Z", "Why?"),
-        ("a2a-server:2026-04-28T09:50:00.120Z", "Where?"),
-    ]
-    assert [envelope.resume(meta) for meta in made] == [None, None]
+        ((meta, _),) = parsed(SOURCE, path).documents.values()
+        made.append(meta["session_id"])
+        assert resume(meta) is None
+    assert made == ["a2a-server:2026-04-28T09:35:00.120Z", "a2a-server:2026-04-28T09:50:00.120Z"]
 
 
-def test_a_document_that_two_files_make_is_counted_as_written_once(home: Home, tmp_path: Path) -> None:
-    folder = tmp_path / "tmp" / "h" / "chats"
-    whole(folder / "session-2026-04-28.json", user("m1", "Why?"))
-    journal(folder / "session-2026-04-28.jsonl", user("m1", "Why?"), user("m2", "And now?"))
-    ledger = ingest(home, tmp_path)
-    assert (ledger.ingested, ledger.documents, ledger.written) == (2, 1, 1)
+@pytest.mark.parametrize(("text", "code"), [("2", 2), ("-1", -1), ("0", 0), ("3221225477", 3221225477), ("--5", 0),
+    ("²", 0), ("٣", 0), ("", 0), pytest.param("9" * 5000, 0, id="many")])  # fmt: skip
+def test_an_exit_code_is_a_number(text: str, code: int) -> None:
+    assert shell_exit_code(f"Output: x\nExit Code: {text}") == code
 
 
-@pytest.mark.parametrize("tag", ["session_context", "system_context", "hook_context"])
-def test_a_context_that_quotes_its_own_closing_tag_is_nobodys_prompt(tag: str) -> None:
-    said = f"<{tag}>\nIt ends at `</{tag}>`.\nAll of it.\n</{tag}>"
-    assert extract_user_text([said]).pieces == ()
-    assert "Why?" in extract_user_text([f"{said}\n\nWhy?"]).typed
-    assert "Why?" in extract_user_text([f"<{tag}>x</{tag}>\nWhy?\n<{tag}>y</{tag}>"]).typed
+@given(
+    odd_values(
+        "id type content text toolCalls thoughts result messages updates removeIds orderIds tokens functionResponse"
+    ),
+    st.sampled_from(["$set", "$patch", "$rewindTo", "content", "toolCalls", "thoughts"]),
+)
+def test_no_shape_of_a_line_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any, where: str) -> None:
+    record = {where: odd} if where.startswith("$") else {**said("b", "x"), where: odd}
+    path = journal(tmp_path_factory.getbasetemp() / "x.jsonl", user("a", "Why?"), record, user("z", "Still here"))
+    assert "Still here" in parsed(SOURCE, path).documents["s1"][1]
+
+
+def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
+    first = ingest(home, "gemini", shared / "samples/gemini")
+    assert (first.seen, first.ingested, first.unknown, first.failed_records) == (4, 4, {}, 0)
+    second = ingest(home, "gemini", shared / "samples/gemini-synthetic")
+    assert (second.seen, second.ingested, second.skipped) == (4, 3, {"not a Gemini CLI session": 1})
+
+
+# Conversations that a person saved: kept if their session is gone, and left out if its transcript has all of them
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+CONTEXT = "This is the Gemini CLI. We are setting up the context for our chat.\nToday's date is Monday."
+
+
+def content(role: str, *parts: Any) -> Record:
+    return {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+
+
+def ran(command: str, response: Record, **named: str) -> tuple[Record, Record]:
+    made = {"name": "run_shell_command", "args": {"command": command}, **named}
+    given = {"name": "run_shell_command", "response": response, **named}
+    return content("model", "I look.", {"functionCall": made}), content("user", {"functionResponse": given})
+
+
+BEGUN = [
+    content("user", CONTEXT),
+    content("model", "Got it. Thanks for the additional context!"),
+    content("user", "Why does it fail?\n\nSometimes, “at night”."),
+    *ran("npm test", {"error": "no such file"}, id="c1"),
+    *ran("npm ci", {"output": "Output: x\nExit Code: 3"}),
+    content("user", "Here is the user's editor context as a JSON object. This is for your information only.\n```json"),
+    content("model", {"thought": True, "text": "Hm."}, "A lock is missing."),
+]
+ON = [content("user", "Mend it"), content("model", "Mended.")]
+BACK = [content("user", "Write a test"), content("model", "Written.")]
+
+
+def save(folder: Path, history: Any, tag: str = "the%20lock") -> Path:
+    path = folder / f"checkpoint-{tag}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(history, indent=2, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def session(folder: Path, *more: Record) -> Path:
+    """Write the transcript of the conversation in ``BEGUN``."""
+    prompt = user("m1", "Why does it fail?\n\nSometimes, “at night”.")
+    answers = (said("m2", "I look."), said("m3", "A lock is missing."))
+    return whole(folder / "chats/session-2026-04-28T09-00-s1.json", prompt, *answers, *more)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "tmp/api"
+    place.mkdir(parents=True)
+    (place / ".project_root").write_text("/home/me/api")
+    return place
+
+
+@pytest.mark.parametrize("form", ["with how it was paid for", "bare"])
+def test_a_saved_conversation_is_a_document(folder: Path, form: str) -> None:
+    path = save(folder, BEGUN if form == "bare" else {"history": BEGUN, "authType": "oauth-personal"})
+    found = parsed(SOURCE, path)
+    assert found.reading.unknown == {}
+    ((unit, (meta, body)),) = found.documents.items()
+    assert unit.startswith("checkpoint-")
+    assert (meta["title"], meta["saved_as"], meta["project"]) == ("the lock", "the lock", "/home/me/api")
+    assert (meta["date_source"], resume(meta)) == ("mtime", None)
+    assert body == (
+        "# the lock\n\n## [1] user\n\nWhy does it fail?\n\nSometimes, “at night”.\n\n## [2] assistant\n\nI look.\n\n"
+        "- run_shell_command: npm test\n  ! no such file\n\nI look.\n\n- run_shell_command: npm ci\n"
+        "  ! Exit code 3\n  ! x\n\nA lock is missing.\n\n### reasoning\n\nHm.\n"
+    )
+
+
+def test_a_conversation_that_was_saved_several_times_is_one_document(home: Home, folder: Path) -> None:
+    for tag, more in (("one", []), ("two", ON), ("three", BACK)):
+        save(folder, [*BEGUN, *more], tag)
+    ingest(home, "gemini", folder)
+    before = corpus(home)
+    (shown,) = before.values()
+    assert [shown.count(text) for text in (b"A lock is missing.", b"Mended.", b"Written.")] == [1, 1, 1]
+    assert from_the_archive_alone(home, "gemini", folder) == before
+
+
+def test_another_conversation_under_a_name_leaves_the_first(home: Home, folder: Path) -> None:
+    for history in ([*BEGUN, *ON], [content("user", CONTEXT), *BACK]):
+        save(folder, history)
+        ingest(home, "gemini", folder)
+    before = corpus(home)
+    assert len(before) == 2
+    assert from_the_archive_alone(home, "gemini", folder) == before
+
+
+@pytest.mark.parametrize("gone", ["", "later", "before"])
+@pytest.mark.parametrize("secret", ["", f" with {SECRET}"], ids=["", "with a secret"])
+def test_a_conversation_that_a_transcript_has_is_left_out(home: Home, folder: Path, gone: str, secret: str) -> None:
+    if gone == "later":  # and the archive has none of it
+        config = "collections: {brain: {path: brain}}\narchive: {enabled: false}\n"
+        Path(home.path("collections.yml")).write_text(config)
+    history = json.loads(json.dumps(BEGUN).replace("A lock is missing.", f"A lock is missing.{secret}"))
+    path = session(folder, said("m4", f"A lock is missing.{secret}"))
+    if gone == "before":
+        ingest(home, "gemini", folder)
+        shutil.rmtree(path.parent)
+    save(folder, history)
+    assert ingest(home, "gemini", folder).skipped == {"saved of a session that is there": 1}
+    if gone == "later":
+        shutil.rmtree(path.parent)
+    run(home, "gemini", [str(folder)], trust_stat=False, rebuild=True)
+    assert list(corpus(home)) == ["gemini__s1.md"]
+
+
+@pytest.mark.parametrize("why", ["it says more", "the transcript is newer"])
+def test_a_conversation_that_a_transcript_cannot_have_is_kept(home: Home, folder: Path, why: str) -> None:
+    session(folder)
+    path = save(folder, [*BEGUN, *ON] if why == "it says more" else BEGUN)
+    if why == "the transcript is newer":
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    ingest(home, "gemini", folder)
+    assert len(corpus(home)) == 2
+
+
+def test_a_snapshot_of_files_is_no_conversation(home: Home, folder: Path) -> None:
+    save(folder / "checkpoints", {"history": BEGUN, "toolCall": {}})
+    save(folder, {"history": "x"}, "odd")
+    ledger = ingest(home, "gemini", folder)
+    assert ledger.skipped == {"tool checkpoint": 1, "not a Gemini CLI session": 1}
+    assert corpus(home) == {}
+
+
+@given(odd_values("role parts text functionCall functionResponse id name args response thought", leaves=12))
+def test_no_shape_of_a_content_stops_the_file(tmp_path_factory: pytest.TempPathFactory, odd: Any) -> None:
+    path = save(tmp_path_factory.mktemp("saved"), [odd if isinstance(odd, dict) else content("user", odd), *BEGUN])
+    assert "A lock is missing." in str(parsed(SOURCE, path).documents)

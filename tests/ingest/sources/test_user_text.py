@@ -1,0 +1,84 @@
+"""A person's words are found in what tools record as a user's text: each keeps this promise by its own marks.
+
+A line of ``data/user_text.jsonl`` is a promise: each of ``texts`` in each of ``forms`` ([form, a person's words, the
+command that they typed]) is divided so. ``{}`` stands for the text, ``@NAME@`` for one of the tool's ``names``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.session.events import COMMAND, PROMPT
+from ingest.session.user_text import UserText
+from ingest.sources.amp import parser as amp
+from ingest.sources.copilot import user_text as copilot
+from ingest.sources.cursor import parser as cursor
+from ingest.sources.gemini import user_text as gemini
+from ingest.sources.opencode import user_text as opencode
+
+EXTRACT: dict[str, Callable[[str], UserText]] = {
+    "amp": amp.extract_user_text,
+    "copilot": copilot.extract_user_text,
+    "cursor": cursor.extract_user_text,
+    "gemini": lambda text: gemini.extract_user_text([text]),
+    "opencode": opencode.extract_user_text,
+}
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "data/user_text.jsonl").read_text("utf-8").splitlines()]
+NAMES = {row["tool"]: row["names"] for row in ROWS if "names" in row}
+PROMISES = [row for row in ROWS if "promise" in row]
+
+
+def filled(tool: str, form: str, text: str = "") -> str:
+    made = form.replace("{}", text)
+    for name, value in NAMES.get(tool, {}).items():
+        made = made.replace(f"@{name}@", value)
+    return made
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{row['tool']}: {row['promise']}") for row in PROMISES])
+def test_a_persons_words_are_theirs_and_nothing_else_is(row: dict[str, Any]) -> None:
+    tool = row["tool"]
+    for text in row["texts"]:
+        for form, words, *command in row["forms"]:
+            pieces = [(COMMAND, each) for each in command] + [(PROMPT, filled(tool, words, text))] * bool(words)
+            assert EXTRACT[tool](filled(tool, form, text)).pieces == tuple(pieces), form
+
+
+def pieces_of(tool: str) -> list[str]:
+    """Return the marks and texts of a tool, to be put together in any order."""
+    texts = [filled(tool, text) for row in PROMISES if row["tool"] == tool for text in row["texts"]]
+    forms = [filled(tool, form[0]) for row in PROMISES if row["tool"] == tool for form in row["forms"]]
+    marks = {f"{piece}>" for form in forms for piece in form.replace(">", "\n").split("\n") if piece.startswith("<")}
+    return sorted({*texts, *forms, *marks, "\n", " ", "Why?"} - {""})
+
+
+@given(st.sampled_from(sorted(EXTRACT)), st.data())
+def test_no_text_stops_a_tool_and_white_space_is_no_words(tool: str, data: st.DataObject) -> None:
+    text = "".join(data.draw(st.lists(st.sampled_from(pieces_of(tool)))))
+    made = EXTRACT[tool](text)
+    assert made == EXTRACT[tool](text)
+    assert all(words == words.strip() != "" for _, words in made.pieces)
+
+
+@given(st.data())
+def test_words_that_cursor_marks_are_never_lost(data: st.DataObject) -> None:
+    rest = "".join(data.draw(st.lists(st.sampled_from(pieces_of("cursor")))))
+    assert "Why?" in EXTRACT["cursor"](f"<user_query>\nWhy?\n{rest}").typed
+
+
+@pytest.mark.parametrize("tool", EXTRACT)
+def test_the_time_is_linear_in_the_text(tool: str) -> None:
+    for piece in pieces_of(tool):
+        text = piece * (500_000 // len(piece))
+        began = time.process_time()
+        EXTRACT[tool](text)
+        EXTRACT[tool](f"<user_query>{text}</user_query>")
+        assert time.process_time() - began < 1, piece[:80]
