@@ -82,6 +82,12 @@ def find(name: str) -> Source | None:
     return _plugins().get(name)
 
 
+def is_history(name: str, path: str) -> bool:
+    """Return True if a raw file of a source is a history of prompts; the source may no longer be installed."""
+    found = find(name)
+    return found is not None and found.is_history(path)
+
+
 def source(name: str) -> Source:
     """Return a source. Raises BadInput if there is none of that name."""
     found = find(name)

@@ -13,8 +13,7 @@ from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.policy.exclusions import EXCLUDED, Rules
 from ingest.raw.store import RawStore
-from ingest.session.lineage import Lineage, parent_of
-from ingest.sources.histories.source import HISTORY
+from ingest.session.transcripts import PROMPT_HISTORY, Lineage, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from ingest.archive.recording import Archive, Recorder
     from ingest.pipeline.reading import Reading
     from ingest.raw.files import SourceFile
+    from ingest.session.transcripts import Transcripts
     from ingest.source import Settings, Source
-    from ingest.sources.histories.source import Transcripts
 
 FORGOTTEN = "forgotten"
 DEFAULT_GB = 20.0
@@ -277,8 +276,8 @@ class Keeping(RawStore):
         if self.forgot(unit):
             return FORGOTTEN
         part = reading.parts[unit]
-        if part.partial and self.transcripts is not None and self.transcripts.tells(unit):
-            return HISTORY
+        if part.partial and self.transcripts is not None and self.transcripts.covers(unit):
+            return PROMPT_HISTORY
         reason = self._excluded(unit, part, reading)
         if reason or not self._judged.get(unit):
             self._judged[unit] = reason  # one of its copies is enough

@@ -49,7 +49,7 @@ _BATCH = 128
 # Files of many units (databases, histories) that are kept in memory while late units are composed.
 _HELD = 4
 _KEPT = "its document is kept"
-# Prompts alone are fewer records than any transcript: see ``ingest.sources.histories.source``.
+# Prompts alone are fewer records than any transcript: see ``ingest.sources.prompts``.
 _PARTIAL = 1 << 31
 
 

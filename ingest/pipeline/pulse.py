@@ -174,7 +174,7 @@ def _transcripts(source: str, paths: set[str]) -> set[str]:
     """Return ``paths`` without histories of prompts, which grow with each prompt of a transcript."""
     if not paths:
         return paths
-    from ingest.sources.histories.source import is_history
+    from ingest.registry import is_history
 
     return {path for path in paths if not is_history(source, path)}
 

@@ -15,7 +15,7 @@ from ingest.pipeline import run
 from ingest.pipeline.ledger import GIVEN, OWN, Ledger
 from ingest.pipeline.state import FileRow, known, known_units, with_hidden
 from ingest.raw.store import DISK
-from ingest.sources.histories.source import Transcripts
+from ingest.session.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

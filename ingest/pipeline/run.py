@@ -17,7 +17,7 @@ from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.state import HIDDEN, FileRow, State, with_hidden
 from ingest.pipeline.units import split_key
 from ingest.raw import files as raw_files
-from ingest.sources.histories.source import Transcripts
+from ingest.session.transcripts import Transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ingest.archive.keeping import FORGOTTEN
 from ingest.pipeline import remade
 from ingest.pipeline.state import FILE, State, hidden_key
 from ingest.pipeline.units import stem
-from ingest.sources.histories.source import is_history
+from ingest.registry import is_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
     from ingest.pipeline.reading import Reading
-    from ingest.sources.histories.source import Transcripts
+    from ingest.session.transcripts import Transcripts
 
 PACKED = ".zst"
 TORN = "cut short"

@@ -32,7 +32,7 @@ from ingest.session.events import (
 )
 from ingest.session.turns import ASSISTANT
 from ingest.session.user_text import paragraphs
-from ingest.session.values import blocks, instant, mapping, moment, plain, string
+from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.claude.user_text import (
     KNOWN,
     agent_words,
@@ -390,24 +390,15 @@ class ClaudeSession(SessionBuilder):
 
     def _common(self, record: dict[str, Any]) -> str:
         get = record.get
-        stamp = get("timestamp")
-        at = instant(stamp) if type(stamp) is str else moment(stamp)
+        at = moment(get("timestamp"))
         self.extend_to(at)
-        value = get("cwd")
-        if value and not self.cwd and type(value) is str:
-            self.cwd = value
-        value = get("gitBranch")
-        if value and type(value) is str and (value != "HEAD" or not self.branch):
-            self.branch = value
-        value = get("version")
-        if value and type(value) is str:
-            self.version = value
-        value = get("slug")
-        if value and type(value) is str:
-            self.slug = value
-        value = get("forkedFrom")
-        if value and type(value) is dict and not self.forked_from:
-            self.forked_from = string(value.get("sessionId"))
+        self.cwd = self.cwd or string(get("cwd"))
+        branch = string(get("gitBranch"))
+        if branch and (branch != "HEAD" or not self.branch):
+            self.branch = branch
+        self.version = string(get("version")) or self.version
+        self.slug = string(get("slug")) or self.slug
+        self.forked_from = self.forked_from or string(mapping(get("forkedFrom")).get("sessionId"))
         return at
 
     def _chain_of(self, record: dict[str, Any], uuid: str) -> str:

@@ -35,9 +35,9 @@ class Claude(Source):
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         if self.is_history(path):
-            from ingest.sources.histories.reading import read as read_history
+            from ingest.sources.claude.user_text import PROMPTS
 
-            yield read_history(self.name, path, raw)
+            yield PROMPTS.read(path, raw)
             return
         from ingest.sources.claude.parser import read
 

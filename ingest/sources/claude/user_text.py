@@ -26,8 +26,10 @@ from ingest.session.user_text import (
     piece,
     prompt,
 )
-from ingest.session.values import mapping, string
+from ingest.session.values import mapping, moment, string
 from ingest.session.vocabulary import Vocabulary
+from ingest.sources.claude.source import SOURCE
+from ingest.sources.prompts import Prompt, PromptHistory
 
 KNOWN = Vocabulary(__file__)
 
@@ -209,6 +211,25 @@ def _attribute(tag: str, name: str) -> str:
 def _named(name: str, said: str) -> str:
     return f"{name}: {said}" if name and said else said
 
+
+# The history of prompts
+
+_PASTE = re.compile(r"\[Pasted text #(\d+)[^\]\n]{0,40}\]")
+
+
+def _prompt(entry: dict[str, Any]) -> Prompt:
+    """Return a prompt of the history; the oldest entries name no session."""
+    # Each paste replaces its first mention: one line could name a long paste without end.
+    pasted = dict(mapping(entry.get("pastedContents")))
+    text = _PASTE.sub(
+        lambda found: string(mapping(pasted.pop(found[1], None)).get("content")) or found[0],
+        string(entry.get("display")),
+    )
+    session, project = string(entry.get("sessionId")), string(entry.get("project"))
+    return Prompt(session, moment(entry.get("timestamp")), text, project)
+
+
+PROMPTS = PromptHistory(SOURCE, _prompt, frozenset(("display", "pastedContents", "timestamp", "project", "sessionId")))
 
 # Outcomes of tool calls
 

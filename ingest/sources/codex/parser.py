@@ -46,7 +46,6 @@ from ingest.sources.codex.user_text import (
     printed_answers,
     subagent_link,
 )
-from ingest.sources.histories import reading as prompt_history
 
 if TYPE_CHECKING:
     from ingest.raw.store import RawStore
@@ -80,8 +79,6 @@ def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Raises nothing: faults are in the result."""
     if path.endswith(".json"):
         return whole(path, raw, _document, FOREIGN)
-    if SOURCE.is_history(path):
-        return prompt_history.read(NAME, path, raw)
     return lines(path, raw, _pass_over if basename(path) == INDEX_FILE else _take, FOREIGN)
 
 

@@ -106,6 +106,11 @@ class Codex(Source):
         if path.endswith(_DATABASE_ENDS):
             yield _read_database(path, raw)
             return
+        if self.is_history(path):
+            from ingest.sources.codex.user_text import PROMPTS
+
+            yield PROMPTS.read(path, raw)
+            return
         from ingest.sources.codex.parser import read
 
         yield read(path, raw)

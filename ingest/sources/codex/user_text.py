@@ -31,8 +31,10 @@ from ingest.session.user_text import (
     prompt,
     skip_space,
 )
-from ingest.session.values import mapping, string
+from ingest.session.values import mapping, moment, string
 from ingest.session.vocabulary import Vocabulary
+from ingest.sources.codex.source import SOURCE
+from ingest.sources.prompts import Prompt, PromptHistory
 
 KNOWN = Vocabulary(__file__)
 
@@ -350,6 +352,17 @@ def imported_arguments(lines: str) -> dict[str, str]:
             found[name] += f"\n{line}"
     return found
 
+
+# The history of prompts (codex-rs/message-history/src/lib.rs): times are seconds
+
+
+def _prompt(entry: dict[str, Any]) -> Prompt:
+    # In the autumn of 2025 the session's id was ``conversation_id``.
+    session = string(entry.get("session_id")) or string(entry.get("conversation_id"))
+    return Prompt(session, moment(entry.get("ts")), string(entry.get("text")))
+
+
+PROMPTS = PromptHistory(SOURCE, _prompt, frozenset(("session_id", "conversation_id", "ts", "text")))
 
 # Outcomes of tool calls
 

@@ -33,11 +33,11 @@ from ingest.pipeline.units import path_name
 from ingest.raw import databases, records
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
+from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.values import blocks, mapping, moment, string
 from ingest.sources.copilot.source import ABOUT, EDITORS, SOURCE, newest_companion
 from ingest.sources.copilot.user_text import KNOWN, extract_user_text
-from ingest.sources.histories import source as histories
-from ingest.sources.histories.reading import typed as add_prompt
+from ingest.sources.prompts import add_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -446,7 +446,7 @@ _NEEDED = {"sessions": {"id"}, "turns": {"session_id", "user_message"}}
 def _store(path: str, raw: RawStore) -> Reading:
     reading = databases.read(path, raw, _database)
     if not reading.parts and reading.failed is None:
-        reading.skipped = reading.skipped or reading.withheld or histories.HISTORY
+        reading.skipped = reading.skipped or reading.withheld or PROMPT_HISTORY
     return reading
 
 
@@ -454,15 +454,15 @@ def _database(
     connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
 ) -> Iterator[None]:
     if any(not columns <= there.get(table, set()) for table, columns in _NEEDED.items()):
-        reading.skipped = histories.HISTORY
+        reading.skipped = PROMPT_HISTORY
         return
     named: set[str] = set()
     if not reading.raw.is_shelved(reading.path):
-        named = histories.names(histories.beside(NAME, reading.path))
+        named = session_names(transcripts_near(SOURCE, reading.path))
     rows: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for about in _select(connection, there, "sessions", "id"):
         unit = one_line(string(about[0]), 4000)
-        if unit and not histories.is_named(unit, named):
+        if unit and not has_transcript(unit, named):
             rows[unit] = [("sessions", about)]
             reading.parts[unit] = _session(unit, about, reading)
     order = "session_id, turn_index" if "turn_index" in there["turns"] else "1"
@@ -477,7 +477,7 @@ def _database(
     if transcripts is not None:
         reading.raw.remove(reading)
         shelf.tables = _TABLES
-        shelf.lets_go = transcripts.tells
+        shelf.lets_go = transcripts.covers
         for unit in list(reading.parts):
             shelf.put(unit, shelf.open(rows[unit]))
         shelf.tidy()

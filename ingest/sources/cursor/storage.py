@@ -27,7 +27,7 @@ from ingest.pipeline.reading import BROKEN, Reading
 from ingest.raw import databases
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TAKEN_BACK
-from ingest.session.lineage import generations
+from ingest.session.transcripts import generations
 from ingest.session.values import mapping, moment, string
 from ingest.sources.cursor.parser import (
     NAME,

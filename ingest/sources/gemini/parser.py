@@ -21,7 +21,7 @@ import json
 import re
 import stat
 from os.path import basename, dirname, join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from core.redaction import clean as redacted
@@ -34,14 +34,14 @@ from ingest.session import agent_calls, places
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, of_folders
+from ingest.session.transcripts import transcripts_near
 from ingest.session.values import exit_code, mapping, moment, string
 from ingest.sources.gemini.source import SOURCE
 from ingest.sources.gemini.user_text import KNOWN, extract_user_text, is_summary
-from ingest.sources.histories import reading as prompt_history
-from ingest.sources.histories.source import beside as transcripts_beside
+from ingest.sources.prompts import Prompt, PromptHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ingest.raw.store import RawStore
 
@@ -61,6 +61,9 @@ _FEEDBACK = "User feedback:"
 # Lines that the shell tool writes below an exit code.
 _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
+# So many characters of a prompt are looked for in transcripts.
+_PROBE = 200
+
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file: a session, a checkpoint or a history of prompts. Faults are recorded in the result."""
@@ -69,10 +72,7 @@ def read(path: str, raw: RawStore) -> Reading:
     if SOURCE.is_checkpoint(path):
         return whole(path, raw, _checkpoint, FOREIGN)
     if SOURCE.is_history(path):
-        folder = dirname(path)
-        return prompt_history.read(
-            NAME, path, raw, lambda later: _project_folder(join(folder, "chats", ""), basename(folder), raw, later)
-        )
+        return _prompts().read(path, raw)
     return whole(path, raw, _document, FOREIGN)
 
 
@@ -459,7 +459,7 @@ def _spellings(text: str) -> tuple[bytes, ...]:
 def _transcripts(reading: Reading) -> Iterator[bytes]:
     """Yield the bytes of the project's transcripts that began before the checkpoint was saved."""
     saved = moment(reading.mtime_ns)[:_MINUTE].replace("-", ":")
-    present = set(transcripts_beside(NAME, reading.path))
+    present = set(transcripts_near(SOURCE, reading.path))
     yield from _contents((path for path in sorted(present) if _began(path) <= saved), reading.raw)
     if not reading.raw.from_archive:
         held = reading.raw.as_archived()
@@ -482,6 +482,74 @@ def _contents(paths: Iterable[str], raw: RawStore) -> Iterator[bytes]:
                     yield file.lines.read(MAX_WHOLE)
         except OSError:
             continue
+
+
+# The history of prompts
+
+
+def _prompts() -> PromptHistory:
+    def project(path: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
+        return _project_folder(join(dirname(path), "chats", ""), basename(dirname(path)), raw, later)
+
+    fields = frozenset(("sessionId", "messageId", "timestamp", "type", "message"))
+    return PromptHistory(SOURCE, _prompt, fields, find_project=project, select=_without_resumed)
+
+
+def _prompt(entry: dict[str, Any]) -> Prompt:
+    text = string(entry.get("message")) if entry.get("type") == "user" else ""
+    return Prompt(string(entry.get("sessionId")), moment(entry.get("timestamp")), text)
+
+
+def _without_resumed(prompts: list[Prompt], reading: Reading) -> list[Prompt]:
+    """Leave out sessions that continue another: after ``--resume`` prompts may have an id that no transcript has.
+
+    The transcript of the other id began before the prompts, was written to since, and has the longest of them
+    (google-gemini/gemini-cli issue 18369).
+    """
+    transcripts = reading.raw.transcripts
+    verdicts = {} if transcripts is None else dict(transcripts.marks(reading.path))
+    sessions: dict[str, list[Prompt]] = {}
+    for prompt in prompts:
+        sessions.setdefault(prompt.unit, []).append(prompt)
+    probes: dict[str, _Probe] = {}
+    for unit, found in sessions.items():
+        texts = [prompt.text for prompt in found if not prompt.is_command]
+        times = [prompt.at for prompt in found if prompt.at]
+        if unit not in verdicts and texts and times:
+            probes[unit] = _Probe(_spellings(max(texts, key=len)[:_PROBE])[0], min(times), max(times))
+    for path in transcripts_near(SOURCE, reading.path) if probes else ():
+        for unit in _found_in(path, reading.raw, probes):
+            verdicts[unit] = "resumed"
+            del probes[unit]
+    reading.marks = verdicts
+    return [prompt for prompt in prompts if prompt.unit not in verdicts]
+
+
+class _Probe(NamedTuple):
+    """A text to find in a transcript of another id, and the times of a session's first and last prompt."""
+
+    text: bytes
+    first: str
+    last: str
+
+
+def _found_in(path: str, raw: RawStore, probes: Mapping[str, _Probe]) -> list[str]:
+    """Return the sessions with a probe that the transcript at ``path`` holds; the transcript is read once."""
+    began = basename(path)[len("session-") :][:_MINUTE].replace("-", ":")
+    try:
+        with raw.open(path) as file:
+            written = moment(file.status.st_mtime_ns)
+            possible = {
+                unit: probe.text
+                for unit, probe in probes.items()
+                if began <= probe.last[: len(began)].replace("-", ":") and written >= probe.first
+            }
+            if not possible or not stat.S_ISREG(file.status.st_mode):
+                return []
+            data = file.lines.read(MAX_WHOLE)
+            return [unit for unit, text in possible.items() if text in data]
+    except OSError:
+        return []  # the session stays
 
 
 # The project's folder: sessions name it by its SHA-256 alone

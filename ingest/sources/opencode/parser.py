@@ -25,7 +25,7 @@ from ingest.pipeline.units import path_name
 from ingest.raw import databases, records, store
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import COMMAND
-from ingest.session.lineage import generations
+from ingest.session.transcripts import generations
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.opencode.source import SOURCE, tree_of

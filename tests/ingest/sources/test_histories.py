@@ -23,7 +23,7 @@ from ingest.pipeline.pulse import waiting
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import one, run
 from ingest.raw import store
-from ingest.sources.histories import reading as history_read
+from ingest.sources.gemini.source import SOURCE as GEMINI
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget
@@ -363,7 +363,7 @@ def test_transcripts_are_looked_through_once_for_all_sessions_that_may_have_been
         whole(raw, path, *more)
 
     monkeypatch.setattr(store.RawFile, "__init__", init)
-    history_read.read("gemini", str(tool.folder / "logs.json"), store.DISK)
+    list(GEMINI.parse(str(tool.folder / "logs.json"), store.DISK))
     assert opened.count(str(path)) == 1
     tool.ingest()
     made = corpus(tool.home)

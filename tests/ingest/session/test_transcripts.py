@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.raw.store import RawStore
-from ingest.session.lineage import Lineage
+from ingest.session.transcripts import Lineage
 from ingest.source import Source
 
 

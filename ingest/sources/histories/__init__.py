@@ -1,1 +1,0 @@
-"""Histories of prompts, for sessions without a transcript."""
