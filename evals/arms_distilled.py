@@ -15,9 +15,9 @@ from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.writer import put
 from qmd.search.search import Searcher
+from runtime.distill.central import Reader
 from runtime.distill.distiller import TERMS
 from runtime.distill.extractive import distil
-from runtime.distill.likeness import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -47,7 +47,7 @@ def run(args: Args, context: Context) -> int:
     """Distil, and print what came of it."""
     from cli.progress import Bar
     from runtime.distill import distiller
-    from runtime.distill.budget import Budget
+    from runtime.distill.distiller import Budget
     from runtime.distill.run import Asked, resolve
     from runtime.distill.run import run as distil
 

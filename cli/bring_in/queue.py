@@ -96,15 +96,15 @@ def _listed(args: Args, context: Context) -> dict[str, Any]:
 
 def _moved(args: Args, context: Context, verb: str) -> dict[str, Any]:
     from runtime import distill_queue
+    from runtime.distill import distillate
     from runtime.distill import run as distilling
-    from runtime.distill import source
 
     known = config.load(context.home)
     everything = verb == "add" and args.all
     if not args.words and not everything:
         raise BadInput("name the sessions", f"brain queue {verb} '#a1b2c3'")
     if everything:
-        keys = [(source.SESSIONS, name) for name in source.names(known, source.SESSIONS)]
+        keys = [(distillate.SESSIONS, name) for name in distillate.names(known, distillate.SESSIONS)]
     elif verb == "drop":
         # What waits may be gone from the index: its own name is enough.
         waiting = {

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from core.text import one_line
 from runtime.asking import agents
 from runtime.distill import shell, transcript
-from runtime.distill.distillate import SECTIONS, Distillate, Statement
-from runtime.distill.source import MARKER
+from runtime.distill.distillate import MARKER, SECTIONS, Distillate, Statement
 from runtime.distill.transcript import TURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runtime.distill.source import Source
+    from runtime.distill.distillate import Source
 
 VERSION = 1
 # Characters of an answer: four times what the longest sensible one has.

@@ -1,20 +1,31 @@
-"""The door that every distiller comes through, whether it thinks or counts."""
+"""The interface of all distillers, and the budget of those that ask a model.
+
+A budget limits tokens and seconds, of a run and of a day (UTC); ``state/distill.json`` keeps the day's. Tokens are
+booked before they are spent, and corrected afterwards: a run that is killed has paid, and starting it again and again
+does not begin with a full budget.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from os.path import join
+from typing import TYPE_CHECKING, Any, Protocol
 
+from core import clock
 from core.errors import BadInput
+from core.files import read_or_none, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from runtime.distill.budget import Budget
-    from runtime.distill.distillate import Distillate
-    from runtime.distill.likeness import Reader
-    from runtime.distill.source import Source
+    from core.home import Home
+    from runtime.distill.central import Reader
+    from runtime.distill.distillate import Distillate, Source
+
 
 TERMS = "terms"
 NAMES = ("extractive", "claude", "openai", "llm:<model>")
@@ -104,28 +115,117 @@ def choose(
     and EngineMissing where what it needs is not installed.
     """
     if name == "extractive":
-        from runtime.distill.likeness import Reader
+        from runtime.distill.central import Reader
 
         return Extractive(None if section.get("centrality") == TERMS else Reader(embedding or {}))
     kind, _, given = name.partition(":")
     if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
         raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
-    from runtime.distill.thinking import Model, Thinking
+    from runtime.distill.models import Model, Thinking
 
     # The configured model belongs to the configured distiller.
     configured = str(section.get("llm") or "").partition(":")[0] == kind
     model = given or (str(section.get("model") or "") if configured else "")
     chosen: Model
     if kind == "claude":
-        from runtime.distill.of_claude import Claude
+        from runtime.distill.models import Claude
 
         chosen = Claude(model, environ)
     elif kind == "openai":
-        from runtime.distill.of_openai import OpenAI
+        from runtime.distill.models import OpenAI
 
         chosen = OpenAI(model, section, environ)
     else:
-        from runtime.distill.of_llm import Llm
+        from runtime.distill.models import Llm
 
         chosen = Llm(model, environ)
     return Thinking(kind, chosen, section, budget)
+
+
+# Tokens and seconds of a run and of a day where the configuration names none.
+RUN_TOKENS = 200_000
+DAY_TOKENS = 1_000_000
+RUN_SECONDS = 1_800
+DAY_SECONDS = 7_200
+
+
+class Budget:
+    """What is left. ``tokens``, ``seconds`` and ``cost_usd`` are what this run has spent. One run at a time."""
+
+    def __init__(self, home: Home, section: Mapping[str, Any], run_tokens: int = 0) -> None:
+        self._path = join(home.state, "distill.json")
+        self._run_tokens = run_tokens or int(section.get("budget_tokens") or RUN_TOKENS)
+        self._day_tokens = int(section.get("budget_tokens_day") or DAY_TOKENS)
+        self._run_seconds = float(section.get("budget_seconds") or RUN_SECONDS)
+        self._day_seconds = float(section.get("budget_seconds_day") or DAY_SECONDS)
+        self.tokens = 0
+        self.seconds = 0.0
+        self.cost_usd = 0.0
+
+    def today(self) -> dict[str, Any]:
+        """``day``, and its ``tokens``, ``seconds`` and ``cost_usd`` so far."""
+        day = clock.iso(clock.now())[:10]
+        try:
+            found = json.loads(read_or_none(self._path) or b"{}")
+            if isinstance(found, dict) and found.get("day") == day:
+                spent = {name: float(found[name]) for name in ("seconds", "cost_usd")}
+                if int(found["tokens"]) < 0 or not all(math.isfinite(value) and value >= 0 for value in spent.values()):
+                    raise ValueError
+                return {"day": day, "tokens": int(found["tokens"]), **spent}
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            # Damaged by hand: better to think that all is spent than that nothing is.
+            return {"day": day, "tokens": self._day_tokens, "seconds": 0.0, "cost_usd": 0.0}
+        return {"day": day, "tokens": 0, "seconds": 0.0, "cost_usd": 0.0}
+
+    def seconds_left(self) -> float:
+        """Seconds that the run may still take. Raises OutOfBudget where there are none."""
+        left = min(self._run_seconds - self.seconds, self._day_seconds - float(self.today()["seconds"]))
+        if left <= 0:
+            raise OutOfBudget("the budget of time is spent")
+        return left
+
+    def book(self, tokens: int) -> Booking:
+        """Book so many tokens for one request: ``with book(n) as booking``. Raises OutOfBudget."""
+        today = self.today()
+        for left, of in ((self._run_tokens - self.tokens, "run"), (self._day_tokens - today["tokens"], "day")):
+            if tokens > left:
+                raise OutOfBudget(
+                    f"the {of}'s budget of tokens: the next needs about {tokens:,}, {max(left, 0):,} are left"
+                )
+        return Booking(self, tokens)
+
+    def add(self, tokens: int, seconds: float, cost_usd: float) -> None:
+        """Add to the run and to the day."""
+        today = self.today()
+        self.tokens += tokens
+        self.seconds += seconds
+        self.cost_usd += cost_usd
+        # What was booked before midnight is given back to a day that is over.
+        today["tokens"] = max(today["tokens"] + tokens, 0)
+        today["seconds"] = round(today["seconds"] + seconds, 3)
+        today["cost_usd"] = round(today["cost_usd"] + cost_usd, 6)
+        write_atomic(self._path, json.dumps(today).encode())
+
+
+class Booking:
+    """Tokens booked; ``settle`` says what it really was. What is not settled stays booked."""
+
+    def __init__(self, budget: Budget, tokens: int) -> None:
+        self._budget = budget
+        self._tokens = tokens
+        self._started = 0.0
+        self._cost = 0.0
+        self._actual = tokens
+
+    def __enter__(self) -> Booking:
+        self._started = time.monotonic()
+        self._budget.add(self._tokens, 0.0, 0.0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.add(self._actual - self._tokens, time.monotonic() - self._started, self._cost)
+
+    def settle(self, tokens: int, cost_usd: float) -> None:
+        """What the request took; 0 tokens where nobody counted leaves what was booked."""
+        self._actual = tokens or self._tokens
+        self._cost = cost_usd

@@ -1,7 +1,7 @@
-"""The default distiller: what a session says of itself, chosen by structure, by term statistics and by likeness.
+"""The default distiller: sentences of the session, chosen by structure, by term statistics and by likeness.
 
-Deterministic: the same document gives the same distillate. Sentences are taken as they stand, never rewritten, so that
-nothing is claimed that the session does not say.
+The same document always gives the same distillate. Sentences are copied, never rewritten, so the distillate claims
+nothing that the session does not. Calls that a person refused are the plainest rejections; the next words go with them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from runtime.distill import central, phrases, refusals, technologies, traces
+from core.text import one_line
+from runtime.distill import central, phrases, shell, traces
 from runtime.distill.distillate import Distillate, Statement
-from runtime.distill.tongues import is_english
-from runtime.distill.transcript import read
-from runtime.distill.voice import QUOTED
-from runtime.distill.words import sentences, stem, straight, weights
+from runtime.distill.transcript import QUOTED, read
+from runtime.distill.words import is_english, sentences, stem, straight, weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from runtime.distill.likeness import Encode
+    from runtime.distill.central import Encode
     from runtime.distill.transcript import Call, Turn
     from runtime.distill.words import Sentence
+
 
 VERSION = 5
 
@@ -57,7 +57,7 @@ def distil(body: str, project: str = "", encode: Encode | None = None) -> Distil
     found.sections["commands"] = traces.commands(calls)
     found.sections["ran"] = traces.commands(calls, proved=False)
     found.sections["files"] = traces.files(calls, project)
-    found.sections["technologies"] = technologies.named(turns)
+    found.sections["technologies"] = traces.named(turns)
     found.sections["points"] = central.points(said, weight, taken, found, encode)
     found.sections["concepts"] = central.concepts(said, weight)
     found.tags = central.tags(found)
@@ -181,7 +181,7 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
         caused = phrases.CAUSE.search(straight(sentence.text)) is not None
         return _score(sentence, weight) + 2 * corrects(sentence) + (sentence.role == "user") + caused
 
-    refused = refusals.told(calls, said)
+    refused = told(calls, said)
     # What was said of a refusal is told with it.
     taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
     turned_down = _turned_down(said)
@@ -236,3 +236,60 @@ def _questions(said: list[Sentence], turns: list[Turn], taken: set[str]) -> list
     ]
     chosen = _choose(candidates, _QUESTIONS, lambda each: each.place, taken)
     return [Statement(each.text, (each.turn,)) for each in chosen]
+
+
+_WHAT = 200
+_LATEST = 2  # turns after the refusal in which what is said is of it
+_REFUSALS_CURT = 3
+
+
+def told(calls: Sequence[Call], said: Sequence[Sentence]) -> list[Statement]:
+    """One statement for what was refused at once; looking that was broken off rejects nothing.
+
+    What a person says next is given as that, "Said then", as it may be a ground or the next thing they want.
+    """
+    together: dict[tuple[int, str], list[str]] = {}
+    cited: dict[tuple[int, str], tuple[int, ...]] = {}
+    for call in calls:
+        if not call.refused:
+            continue
+        answer = _answer(call, said)
+        what = _what(call, answer is not None)
+        if not what:
+            continue
+        key = (call.turn, answer.text if answer is not None else "")
+        together.setdefault(key, []).append(what)
+        cited[key] = (call.turn,) if answer is None else (call.turn, answer.turn)
+    statements = []
+    for (turn, answer_text), all_refused in together.items():
+        listed = one_line("; ".join(dict.fromkeys(all_refused)), 2 * _WHAT)
+        then = f" — said then: {answer_text}" if answer_text else ""
+        statements.append(Statement(f"Refused by the user: {listed}{then}", cited[turn, answer_text]))
+    return statements
+
+
+def _answer(call: Call, said: Sequence[Sentence]) -> Sentence | None:
+    """The first sentence of the prompt that followed, None where it was a mere "go on"."""
+    for sentence in said:
+        if sentence.role != "user" or not call.turn < sentence.turn <= call.turn + _LATEST:
+            continue
+        curt = len(sentence.words) <= _REFUSALS_CURT and phrases.is_curt(straight(sentence.text))
+        return sentence if sentence.is_own and sentence.words and not curt else None
+    return None
+
+
+def _what(call: Call, answered: bool) -> str:
+    """What was refused, "" where that says nothing of an approach."""
+    if call.kind == "shell":
+        if not shell.acts(call.command):
+            return ""
+        # Its description says what it was for, where there is one.
+        aim = call.argument.partition("  # ")[2] or call.command.partition("\n")[0].removeprefix("#!").lstrip()
+        aim = aim.lstrip("# ") if aim.startswith("#") or "  # " in call.argument else ""
+        return one_line(f"{call.name}: {aim or shell.short(call.command)}", _WHAT)
+    if call.name == "ExitPlanMode":
+        plan = next((each for each in [call.argument, *call.notes] if each.strip(" #`")), "")
+        return one_line(f"the plan {plan.strip(' #`')}", _WHAT)
+    if call.kind == "change" or call.name.startswith("mcp__"):
+        return one_line(f"{call.name}: {call.argument}", _WHAT) if answered else ""
+    return ""

@@ -22,7 +22,7 @@ from core.tombstones import Tombstones
 from ingest.pipeline.units import stem
 from runtime import distill_queue
 from runtime.capture import unindexed
-from runtime.distill import source as sources
+from runtime.distill import distillate as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from runtime.distill.distillate import Source
     from runtime.distill.distiller import Distiller
-    from runtime.distill.source import Source
 
     Progress = Callable[[int, int, str], None]
     Key = tuple[str, str]

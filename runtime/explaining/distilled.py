@@ -13,7 +13,7 @@ from core.counting import counted
 from core.errors import BrainError
 from qmd.index import catalogue
 from runtime import distill_queue
-from runtime.distill.source import DISTILLED, SESSIONS
+from runtime.distill.distillate import DISTILLED, SESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

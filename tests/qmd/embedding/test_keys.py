@@ -10,7 +10,7 @@ from qmd.embedding.remote import OpenAI as Embedding
 from qmd.embedding.wire import OPENAI, openai_key, same_host, service_key
 from qmd.generation.of_openai import OpenAI as Generation
 from qmd.reranking.remote import Remote as Reranking
-from runtime.distill.of_openai import OpenAI as Distilling
+from runtime.distill.models import OpenAI as Distilling
 from tests.qmd.embedding.endpoint import Endpoint, says
 
 KEY = "sk-very-secret-1234567890"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.distill import contract
-from runtime.distill.source import MARKER, Source
+from runtime.distill.distillate import MARKER, Source
 from tests.runtime.distill.session import REFRESH, body
 
 SOURCE = Source("brain", "one.md", "hash", {"title": "Fix the refresh"}, body(REFRESH))

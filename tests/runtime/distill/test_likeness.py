@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from core.home import Home
-from runtime.distill import central, likeness
-from runtime.distill.distillate import Distillate
+from runtime.distill import central
+from runtime.distill.central import LIMIT, Likeness, Reader
+from runtime.distill.distillate import Distillate, Source
 from runtime.distill.distiller import Extractive
-from runtime.distill.likeness import LIMIT, Likeness, Reader
-from runtime.distill.source import Source
 from runtime.distill.words import Sentence, stem
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
@@ -139,7 +138,7 @@ def test_the_document_says_by_what_its_points_were_chosen(
     shelf: Shelf, brain: Brain, configured: str, said: str
 ) -> None:
     config = Path(shelf.home.path("collections.yml"))
-    shipped = (Path(likeness.__file__).parents[2] / "collections.yml").read_text()
+    shipped = (Path(central.__file__).parents[2] / "collections.yml").read_text()
     config.write_text(f"{shipped}\ndistill: {{centrality: {configured}}}\n")
     report = json.loads(brain("distill", "--json").stdout)
     assert (report["distilled"], report["centrality"]) == (1, said)

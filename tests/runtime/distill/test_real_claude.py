@@ -18,8 +18,7 @@ from core.errors import EngineMissing
 from core.home import Home
 from runtime import distill_queue
 from runtime.distill import contract
-from runtime.distill.of_claude import Claude
-from runtime.distill.thinking import Failed
+from runtime.distill.models import Claude, Failed
 from runtime.distill_queue import PendingQueue
 from tests import claude_code
 from tests.claude_code import Behaviour, ClaudeCode, refuses, streams

@@ -12,9 +12,9 @@ from core.locks import FileLock
 from core.tombstones import Tombstones
 from runtime import distill_queue
 from runtime.asking.ask import Asker, Request
+from runtime.distill.distillate import MARKER, Source
 from runtime.distill.distiller import Extractive, Made, Unfit
 from runtime.distill.run import Asked, resolve, run
-from runtime.distill.source import MARKER, Source
 from runtime.distill_queue import PendingQueue
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf

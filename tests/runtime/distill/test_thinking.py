@@ -21,13 +21,10 @@ from core.errors import BadInput, BrainError, EngineMissing
 from core.home import Home
 from runtime import distill_queue
 from runtime.distill import contract
-from runtime.distill.budget import Budget
-from runtime.distill.distiller import Distiller, OutOfBudget, Unfit, choose
-from runtime.distill.of_claude import Claude
-from runtime.distill.of_openai import OpenAI
+from runtime.distill.distillate import Source
+from runtime.distill.distiller import Budget, Distiller, OutOfBudget, Unfit, choose
+from runtime.distill.models import Claude, OpenAI, Reply, Thinking
 from runtime.distill.run import Asked, run
-from runtime.distill.source import Source
-from runtime.distill.thinking import Reply, Thinking
 from runtime.distill_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
 from tests.qmd.embedding.endpoint import Endpoint, answer, half, says

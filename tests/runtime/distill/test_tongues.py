@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.distill.extractive import distil
-from runtime.distill.tongues import is_english
+from runtime.distill.words import is_english
 from tests.runtime.distill.session import Turns, body
 
 GERMAN: Turns = [

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.distill.extractive import distil
-from runtime.distill.voice import DOCUMENT, OWN, QUOTED, voices
+from runtime.distill.transcript import DOCUMENT, OWN, QUOTED, voices
 from tests.runtime.distill.session import body
 
 
