@@ -22,7 +22,7 @@ from ops.install import hooks, installed, skills
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
 from ops.schedule.jobs import JOBS
-from runtime.explaining import surfaces
+from runtime.explaining import installation
 from runtime.resident import control
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _left(
     ours = {schedule_files.label(job, where) for job in JOBS}
     ours |= {schedule_files.unit(job, where) for job in JOBS}
     commands = {" ".join(schedule_files.command_line(job, where)) for job in JOBS}
-    for job in surfaces.schedule()["jobs"]:
+    for job in installation.schedule()["jobs"]:
         if job["name"] in ours or any(command in job["name"] for command in commands):
             yield _still("schedule", job["file"], failures)
     if "the resident process" in failures:

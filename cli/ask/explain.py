@@ -10,7 +10,7 @@ from cli.spec import Args, Command, Option
 from core.counting import counted
 from core.errors import BadInput
 from core.text import one_line, printable
-from runtime.explaining.distilled import line as distilled
+from runtime.explaining.corpus import line as distilled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

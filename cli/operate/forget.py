@@ -53,7 +53,7 @@ def run(args: Args, context: Context) -> int:
     if args.unforget:
         return _unforget(args, context)
     from ops import forgetting
-    from runtime.forgetting import forget, own_files, verify_erasure
+    from runtime.forgetting import forget, verify_erasure
 
     settings = config.load(context.home)
     selection = _selection(args)
@@ -80,7 +80,7 @@ def run(args: Args, context: Context) -> int:
             # Backups and the history of what is synchronised may hold what no document holds any more.
             probes = verify_erasure.spellings(args.match)
             failed, beyond = elsewhere([], [], probes)
-            left, own = own_files.search(context.home, probes)
+            left, own = verify_erasure.search(context.home, probes)
             left = failed + left
         left = late + left
         beyond += verify_erasure.unsettled(context.home) if left else []

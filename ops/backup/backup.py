@@ -267,7 +267,7 @@ def _forget(
     anywhere: bool = False,
     own: list[str] | None = None,
 ) -> list[str]:
-    from runtime.forgetting import own_files
+    from runtime.forgetting import verify_erasure
     from runtime.forgetting.forget import obey
 
     documents = [(str(collection), str(path)) for collection, path in job["documents"]]
@@ -286,12 +286,12 @@ def _forget(
         try:
             manifest = packing.unpack(path, place)
             copy = Home(place)
-            left, theirs = own_files.search(copy, probes) if anywhere or not (documents or marks) else ([], [])
+            left, theirs = verify_erasure.search(copy, probes) if anywhere or not (documents or marks) else ([], [])
             if documents or marks or left:
                 obey(copy, marks, documents, probes)
                 if anywhere:
                     obey(copy, *_still(copy, probes), probes)
-                    left, theirs = own_files.search(copy, probes)
+                    left, theirs = verify_erasure.search(copy, probes)
                     failed += [f"{path}: {each}" for each in left]
                 _tidy(copy)
                 about = {key: value for key, value in manifest.items() if key not in ("schema", "files")}
@@ -311,7 +311,7 @@ def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list
     """Return (marks, documents) with a text that the unpacked backup holds and the home no longer does."""
     from ingest.policy.forgetting import archived_with
     from ingest.sources.chrome import source as chrome
-    from runtime.forgetting.own_documents import holding
+    from runtime.forgetting.targets import holding
     from runtime.forgetting.verify_erasure import holds
 
     documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)

@@ -13,7 +13,7 @@ from core.files import read_or_none
 from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, skills
 from qmd.index import catalogue
-from runtime.explaining.surfaces import claude_folder
+from runtime.explaining.installation import claude_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from core import clock, telemetry
 from core.errors import BadInput, LockContention
 from core.files import read_or_none, write_atomic
 from ops.install import installed, json_edit, program
-from runtime.explaining.surfaces import claude_folder, is_hook
+from runtime.explaining.installation import claude_folder, is_hook
 from runtime.hooks.hooks import silenced
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from core.files import read_or_none, write_atomic
 from core.home import shipped
 from core.version import VERSION
 from ops.install import installed, program
-from runtime.explaining.surfaces import ROOTED, claude_folder, scopes_of
+from runtime.explaining.installation import ROOTED, claude_folder, scopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,7 +18,7 @@ from ops.install import installed
 from ops.schedule import files as schedule_files
 from ops.schedule import run as schedule_run
 from ops.schedule.jobs import JOBS, Job, upcoming
-from runtime.explaining import surfaces
+from runtime.explaining import installation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def status(home: Home, scheduler: str, where: Setting) -> dict[str, Any]:
     ``loaded``, ``last_exit``, and with systemd the runs, come from the scheduler, None if it does not answer; other
     runs come from the job's own record. Times are ISO 8601, UTC.
     """
-    known = {job["file"]: job for job in surfaces.schedule()["jobs"] if job["file"] != "crontab -l"}
+    known = {job["file"]: job for job in installation.schedule()["jobs"] if job["file"] != "crontab -l"}
     runs = schedule_run.read(home)
     now = time.time()
     jobs = [_job(home, job, scheduler, where, known, runs.get(job.name), now) for job in JOBS]

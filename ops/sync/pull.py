@@ -22,7 +22,7 @@ from ops import snapshot
 from ops.sync.git import Blob, Repository, TooLarge, oid
 from ops.sync.state import MACHINES, is_plain, valid
 from runtime.capture import rescan
-from runtime.forgetting.own_documents import Meant
+from runtime.forgetting.targets import Meant
 
 if TYPE_CHECKING:
     from core.config import Config

@@ -161,7 +161,7 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 def _lift(home: Home, done: Added) -> None:
     """What somebody adds is no longer forgotten."""
     from core.tombstones import Tombstones
-    from runtime.forgetting.own_documents import Meant
+    from runtime.forgetting.targets import Meant
 
     held = Tombstones(home)
     if len(held):

@@ -185,7 +185,7 @@ class Budget:
         return left
 
     def book(self, tokens: int) -> Booking:
-        """Book so many tokens for one request: ``with book(n) as booking``. Raises OutOfBudget."""
+        """Book so many tokens for one request: ``with budget.book(n) as booking``. Raises OutOfBudget."""
         today = self.today()
         for left, of in ((self._run_tokens - self.tokens, "run"), (self._day_tokens - today["tokens"], "day")):
             if tokens > left:

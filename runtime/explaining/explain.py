@@ -1,7 +1,7 @@
-"""What the brain knows of its own state, each part gathered in isolation.
+"""The report of ``brain explain``: each part of the state is gathered in isolation, then everything wrong is listed.
 
-A part that cannot be gathered is ``{"error": …, "fix": …}`` in its place and a line of ``problems``; it hides no other.
-What is not known is None, never a guess.
+A part that cannot be gathered becomes ``{"error": …, "fix": …}`` and a line of ``problems``; it hides no other part.
+Unknown values are None, never a guess. Each problem says what to do.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError, Internal, LockContention
-from runtime.explaining import corpus, distilled, machine, semantic, surfaces
-from runtime.explaining.problems import problems
+from runtime.explaining import corpus, installation, semantic
+from runtime.explaining.corpus import findings
 from runtime.forgetting.expiry import expiring
 
 if TYPE_CHECKING:
@@ -22,33 +22,34 @@ if TYPE_CHECKING:
     from core.home import Home
 
     Part = dict[str, Any] | list[dict[str, Any]]
+    from collections.abc import Iterator
 
 
 def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """The whole report, as ``brain explain --json`` prints it. Raises nothing."""
     found: dict[str, Any] = {"schema": 1, "ok": True, "surface": surface}
-    found["version"] = machine.product()
-    found["interpreter"] = _part(machine.interpreter)
-    found["home"] = _part(lambda: machine.place(home, environ))
-    found["inbox"] = _part(lambda: machine.notes(home, environ))
-    found["engine"] = _part(lambda: machine.engine(environ))
+    found["version"] = installation.product()
+    found["interpreter"] = _part(installation.interpreter)
+    found["home"] = _part(lambda: installation.place(home, environ))
+    found["inbox"] = _part(lambda: installation.notes(home, environ))
+    found["engine"] = _part(lambda: installation.engine(environ))
     found["config"] = {
-        **_dict(_part(lambda: machine.config_file(home))),
-        **_dict(_part(lambda: machine.configuration(home))),
+        **_dict(_part(lambda: installation.config_file(home))),
+        **_dict(_part(lambda: installation.configuration(home))),
     }
     _corpus(home, found, environ)
-    found["ledger"] = _part(lambda: machine.ledger(home))
+    found["ledger"] = _part(lambda: installation.ledger(home))
     found["transcripts"] = _part(
-        lambda: _of_sources(home, lambda: machine.transcripts(home, found["index"].get("as_of")))
+        lambda: _of_sources(home, lambda: installation.transcripts(home, found["index"].get("as_of")))
     )
-    found["archive"] = _part(lambda: machine.archive(home))
+    found["archive"] = _part(lambda: installation.archive(home))
     found["expiry"] = _part(lambda: _of_sources(home, lambda: expiring(home, environ=environ)))
-    found["telemetry"] = _part(lambda: machine.usage(home))
-    found["schedule"] = _part(surfaces.schedule)
-    found["hooks"] = _part(lambda: surfaces.hooks(environ))
-    found["skills"] = _part(lambda: surfaces.skills(environ))
-    found["doctor"] = _part(lambda: surfaces.doctor(home))
-    found["disk"] = _part(lambda: machine.disk(home, _corpus_bytes(found["collections"])))
+    found["telemetry"] = _part(lambda: installation.usage(home))
+    found["schedule"] = _part(installation.schedule)
+    found["hooks"] = _part(lambda: installation.hooks(environ))
+    found["skills"] = _part(lambda: installation.skills(environ))
+    found["doctor"] = _part(lambda: installation.doctor(home))
+    found["disk"] = _part(lambda: installation.disk(home, _corpus_bytes(found["collections"])))
     found["problems"] = problems(found)
     encodable: dict[str, Any] = _encodable(found)
     return encodable
@@ -74,7 +75,7 @@ def _corpus(home: Home, found: dict[str, Any], environ: Mapping[str, str]) -> No
     found["index"] = _part(index)
     if "error" in found["index"]:
         found["index"] = {"path": home.index, **found["index"]}
-    found["distillation"] = _part(lambda: distilled.distillation(home))
+    found["distillation"] = _part(lambda: corpus.distillation(home))
     found["semantic"] = _part(lambda: semantic.semantic(known, config))
     found["expansion"] = _part(lambda: semantic.expansion(config, environ))
     found["reranking"] = _part(lambda: semantic.reranking(config, environ))
@@ -138,3 +139,203 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, list):
         return [_encodable(item) for item in value]
     return value
+
+
+_LOAD = {"launchd": "launchctl load -w {file}", "systemd": "systemctl --user enable --now {name}.timer"}
+# Of kinds of records that are not known, so many are named.
+_KINDS = 5
+SEVERITIES = ("error", "warning", "notice")
+
+
+def problems(found: dict[str, Any]) -> list[dict[str, str]]:
+    """The problems of a report, worst first: severity (``error`` ``warning`` ``notice``), part, message, fix.
+
+    An error keeps a command from doing its work, a warning harms privacy or the truth of answers, a notice is work
+    that waits.
+    """
+    listed = [
+        *_failed(found),
+        *_installation(found),
+        *_index(found),
+        *_embedding(found),
+        *_corpus_problems(found),
+        *_sources(found),
+        *_kept(found),
+        *(_problem(severity, "distillation", said, fix) for severity, said, fix in findings(found["distillation"])),
+        *_surfaces(found),
+    ]
+    return sorted(listed, key=lambda problem: SEVERITIES.index(problem["severity"]))
+
+
+def _problem(severity: str, part: str, message: str, fix: str) -> dict[str, str]:
+    return {"severity": severity, "part": part, "message": message, "fix": fix}
+
+
+def _failed(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Parts, and entries of parts, that could not be gathered."""
+    broken_config = "error" in found["config"]
+    for name, part in found.items():
+        if isinstance(part, dict) and "error" in part:
+            if name == "collections" and broken_config:
+                continue  # the same failure, reported as the configuration's
+            yield _problem("error", name, part["error"], part.get("fix", ""))
+    for entry in _entries(found["collections"]):
+        if "error" in entry:
+            yield _problem("error", "collections", f"{entry['name']}: {entry['error']}", entry["fix"])
+
+
+def _installation(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    home = found["home"]
+    if home.get("exists") is False:
+        yield _problem("notice", "home", f"{home['path']} does not exist yet", "brain init")
+    for name, wanted in (("home", 0o700), ("telemetry", 0o600)):
+        part = found[name]
+        mode = part.get("mode")
+        if mode and int(mode, 8) & 0o077:
+            message = f"{part['path']} has mode {mode}: others on this machine may read it"
+            yield _problem("warning", name, message, f"chmod {wanted:o} {part['path']}")
+    engine = found["engine"]
+    if "error" not in engine and engine["resolved"] is None:
+        message = f"BRAIN_QMD names {engine['setting']}, which is no executable"
+        yield _problem("error", "engine", message, "unset BRAIN_QMD, or name one that runs")
+    if "error" not in engine and engine["fts5"] is None:
+        yield _problem("error", "engine", "this SQLite has no FTS5", "reinstall apsw from PyPI: pip install -U apsw")
+    if "error" in engine.get("sqlite_vec", {}):
+        yield _problem("warning", "engine", engine["sqlite_vec"]["error"], "pip install -U sqlite-vec")
+
+
+def _index(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    index = found["index"]
+    if index.get("exists") is False:
+        yield _problem("error", "index", f"there is no index yet at {index['path']}", "brain index")
+    elif index.get("exists"):
+        if not index["complete"]:
+            yield _problem(
+                "notice", "index", "no index run has ended yet: answers may lack what is there", "brain index"
+            )
+        elif index["current"] is False:
+            message = "the collections have changed since the last index run"
+            yield _problem("notice", "index", message, "brain index")
+    if "error" in index or "error" in found["config"]:
+        return
+    strays = {
+        name: count for name, count in index["by_collection"].items() if name not in found["config"]["collections"]
+    }
+    for name, count in strays.items():
+        message = f"{_many(count, 'document')} of collection {name}, which {found['config']['path']} does not name"
+        yield _problem("notice", "index", message, f"name {name} there, or make the index anew: brain index --rebuild")
+
+
+def _embedding(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    why = found["semantic"].get("why")
+    if why:
+        message = f"nothing can be embedded: {why}"
+        yield _problem("error", "semantic", message, f"{found['semantic']['fix']} (in {_config(found)})")
+
+
+def _corpus_problems(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for entry in _entries(found["collections"]):
+        if "error" in entry:
+            continue
+        name, path = entry["name"], entry["path"]
+        if not entry["exists"] and entry["documents"]:
+            answers = "answers" if entry["documents"] == 1 else "answer"
+            message = f"{name}: {path} is missing; its {_many(entry['documents'], 'document')} still {answers}"
+            yield _problem(
+                "warning", "collections", message, f"bring {path} back, or correct its path in {_config(found)}"
+            )
+        if entry["unreadable"]:
+            unreadable = _many(entry["unreadable"], "file or folder", "files or folders")
+            message = f"{name}: {unreadable} below {path} cannot be read"
+            yield _problem("warning", "collections", message, f"check their permissions: ls -lR {path}")
+        if entry["pending"] and found["index"].get("exists"):
+            message = f"{name}: {_many(entry['pending'], 'file waits', 'files wait')} to be indexed"
+            yield _problem("notice", "collections", message, "brain index")
+
+
+def _sources(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    waiting = found["transcripts"].get("waiting")
+    if waiting:
+        message = f"{_many(waiting, 'transcript waits', 'transcripts wait')} to be read"
+        yield _problem("notice", "transcripts", message, "brain index --new")
+    elif waiting == 0 and not found["ledger"]:
+        yield _problem("notice", "transcripts", "no transcripts have been read yet", "brain index")
+    for name, counted in found["ledger"].items() if "error" not in found["ledger"] else ():
+        parts = [
+            _many(counted[key], noun)
+            for key, noun in (("failed_files", "file"), ("failed_records", "record"))
+            if counted.get(key)
+        ]
+        unknown = counted.get("unknown")
+        if isinstance(unknown, dict) and unknown:
+            kinds = sorted(unknown, key=lambda kind: -_count(unknown[kind]))
+            some = ", ".join(kinds[:_KINDS]) + (f" and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else "")
+            message = f"{name}: records or fields that this version does not know: {some}"
+            yield _problem("notice", "ledger", message, "brain explain shows where each was first seen")
+        if counted.get("partial"):
+            message = f"{name}: {_many(counted['partial'], 'file')} could be read only in part"
+            yield _problem(
+                "notice", "ledger", message, "mend it where it lies; brain explain --json lists it under ledger"
+            )
+        if parts:
+            message = f"{name}: {' and '.join(parts)} could not be read"
+            yield _problem("notice", "ledger", message, "brain explain --json lists them under ledger")
+
+
+def _kept(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Raw files: what will soon be gone, and what takes much room."""
+    expiry = found["expiry"]
+    if expiry.get("unarchived"):
+        some = "transcript is" if expiry["unarchived"] == 1 else "transcripts are"
+        message = (
+            f"{expiry['unarchived']} {some} not archived, and Claude Code deletes them within"
+            f" {expiry['within_days']} days (cleanupPeriodDays: {expiry['period_days']})"
+        )
+        off = found["archive"].get("enabled") is False
+        fix = "archive: {enabled: true} in collections.yml, then: brain index" if off else "brain index"
+        yield _problem("warning", "expiry", message, fix)
+    archive = found["archive"]
+    if archive.get("over"):
+        size, most = archive["bytes"] / 1e9, archive["max_bytes"] / 1e9
+        message = (
+            f"the archive takes {size:.3g} GB, more than the {most:g} GB of archive: {{max_gb}}; nothing is deleted"
+        )
+        yield _problem("warning", "archive", message, "raise max_gb in collections.yml, or: brain forget --until WHEN")
+
+
+def _surfaces(found: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for broken in found["hooks"].get("broken", ()):
+        yield _problem("warning", "hooks", f"{broken['file']}: {broken['error']}", f"edit {broken['file']}")
+    for skill in found["skills"].get("skills", ()):
+        if "error" in skill:
+            yield _problem("warning", "skills", f"{skill['path']}: {skill['error']}", f"edit {skill['path']}")
+    for job in found["schedule"].get("jobs", ()):
+        if "error" in job:
+            yield _problem("warning", "schedule", f"{job['file']}: {job['error']}", f"remove {job['file']}")
+        elif job["loaded"] is False:
+            yield _problem(
+                "warning",
+                "schedule",
+                f"{job['name']} is installed but not loaded",
+                _LOAD[job["scheduler"]].format(**job),
+            )
+        elif job["last_exit"]:
+            message = f"{job['name']} ended with {job['last_exit']} when it last ran"
+            yield _problem("warning", "schedule", message, "run it by hand and read what it says")
+
+
+def _count(entry: object) -> int:
+    count = entry.get("count") if isinstance(entry, dict) else None
+    return count if isinstance(count, int) else 0
+
+
+def _many(count: int, one: str, more: str = "") -> str:
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def _entries(part: Any) -> list[dict[str, Any]]:
+    return part if isinstance(part, list) else []
+
+
+def _config(found: dict[str, Any]) -> str:
+    return str(found["config"].get("path", "collections.yml"))

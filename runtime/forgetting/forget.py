@@ -27,10 +27,9 @@ from qmd.index import catalogue
 from qmd.index.store import open_index, translate
 from runtime.asking.documents import Row, Selection, select
 from runtime.asking.envelope import uri
-from runtime.forgetting import own_documents, own_files, verify_erasure
+from runtime.forgetting import targets, verify_erasure
 from runtime.forgetting import unfinished as notes
-from runtime.forgetting.relatives import body_of, is_distilled, is_session, partly, with_relatives
-from runtime.forgetting.selection import selected
+from runtime.forgetting.targets import body_of, is_distilled, is_session, partly, selected, with_relatives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,7 +178,7 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
     beyond: list[str] = []
     if elsewhere is not None:
         failed, beyond = finish_elsewhere(home, elsewhere, found.probes)
-    left, own = own_files.search(home, found.probes)
+    left, own = verify_erasure.search(home, found.probes)
     beyond += found.shorter + verify_erasure.unsettled(home) + forgetting.beyond(home)
     beyond += verify_erasure.beyond(home, found.originals)
     return Outcome(len(found.rows), failed + left, beyond, own)
@@ -242,7 +241,7 @@ def obey(
         ours = [(name, folder.path) for name, folder in folders.items() if _is_ours(home, folder.path)]
         # Of a day of commits some may have been forgotten before.
         before = [mark for mark in Tombstones(home).marks() if is_by_content(mark)]
-        named |= dict.fromkeys(own_documents.find(ours, [*held, *before]))
+        named |= dict.fromkeys(targets.find(ours, [*held, *before]))
         files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
         there = [
             each for each, path in files.items() if os.path.lexists(path) and _is_below(folders[each[0]].path, path)
@@ -279,7 +278,7 @@ def sweep(home: Home, match: str, *, for_good: bool = False) -> tuple[list[str],
             forgetting.sweep(home, lambda data: verify_erasure.holds(data.lower(), probes))
         verify_erasure.scrub(home, [], probes, [])
         _erase(home, [])
-    return own_files.search(home, probes)
+    return verify_erasure.search(home, probes)
 
 
 def forgotten(home: Home) -> list[tuple[str, str]]:
@@ -361,7 +360,7 @@ def _mark(home: Home, row: Row) -> tuple[str, str] | None:
     if is_distilled(row):
         return None
     if registry.find(source) is None:
-        return own_documents.mark(row.fields, row.hash)
+        return targets.mark(row.fields, row.hash)
     if source == _CHROME:
         return source, basename(row.path).removesuffix(".md")
     unit = forgetting.unit_of(home, source, row.path)
@@ -377,7 +376,7 @@ def _marks(home: Home, rows: Collection[Row]) -> dict[tuple[str, str], None]:
 
 
 def _others(row: Row) -> list[tuple[str, str]]:
-    return own_documents.others(row.fields, body_of(row) if row.fields.get("source") in (code.NAME, git.NAME) else "")
+    return targets.others(row.fields, body_of(row) if row.fields.get("source") in (code.NAME, git.NAME) else "")
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:

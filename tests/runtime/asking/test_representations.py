@@ -5,7 +5,7 @@ from runtime.asking.ask import Asker, Request
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked, run
 from runtime.distill_queue import PendingQueue
-from runtime.explaining.distilled import distillation
+from runtime.explaining.corpus import distillation
 from runtime.explaining.explain import report
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf

@@ -17,7 +17,7 @@ from qmd.index.store import open_index
 from qmd.index.update import update
 from runtime.capture import inbox, indexing
 from runtime.explaining import explain
-from runtime.explaining.surfaces import _globs
+from runtime.explaining.installation import _globs
 
 RECORD = (
     '{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"5f0c93ab-0000-4000-8000-000000000000",'

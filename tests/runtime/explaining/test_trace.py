@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from runtime.explaining.trace_files import since
+from runtime.explaining.trace import since
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 SESSION = "0ccccccc-0000-4000-8000-000000000001"

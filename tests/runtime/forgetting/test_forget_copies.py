@@ -23,7 +23,7 @@ from runtime.asking.documents import Selection
 from runtime.capture import articles, inbox
 from runtime.capture.indexing import index
 from runtime.forgetting import forget, verify_erasure
-from runtime.forgetting.own_documents import Meant
+from runtime.forgetting.targets import Meant
 from tests.ingest.sources.test_git import Repository
 from tests.ingest.transcripts import SESSION, Script, save, tool
 

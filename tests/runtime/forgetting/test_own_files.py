@@ -14,7 +14,7 @@ from ops.backup import backup
 from runtime.asking.documents import Selection
 from runtime.capture import inbox
 from runtime.capture.indexing import index
-from runtime.forgetting import forget, own_files, verify_erasure
+from runtime.forgetting import forget, verify_erasure
 
 PHRASE = "vermilion gate"
 PROBES = verify_erasure.spellings(PHRASE)
@@ -44,13 +44,13 @@ def test_so_is_a_file_that_lies_beside_what_the_brain_keeps(home: Home) -> None:
         path = Path(home.path(name))
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    assert own_files.search(home, PROBES) == ([], ["list.txt:2", "plans/next.md:3"])
+    assert verify_erasure.search(home, PROBES) == ([], ["list.txt:2", "plans/next.md:3"])
 
 
 def test_a_phrase_over_a_lines_end_is_named_without_a_line(home: Home) -> None:
     home.make()
     Path(home.path("list.txt")).write_text("the vermilion\ngate\n", encoding="utf-8")
-    assert own_files.search(home, PROBES) == ([], ["list.txt"])
+    assert verify_erasure.search(home, PROBES) == ([], ["list.txt"])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_lies_where_the_brain_writes_is_left(configured: Home, name: str) -
     path = Path(configured.path(name))
     path.parent.mkdir(exist_ok=True)
     path.write_text(PHRASE, encoding="utf-8")
-    assert own_files.search(configured, PROBES) == ([name], ["collections.yml:3"])
+    assert verify_erasure.search(configured, PROBES) == ([name], ["collections.yml:3"])
 
 
 def test_a_document_of_the_brain_is_left_wherever_it_lies(home: Home) -> None:
@@ -69,20 +69,20 @@ def test_a_document_of_the_brain_is_left_wherever_it_lies(home: Home) -> None:
     former = Path(home.path("papers", "a.md"))
     former.parent.mkdir()
     former.write_bytes(render({"session_id": "a", "source": "article"}, f"# A\n\n{PHRASE}\n"))
-    assert own_files.search(home, PROBES) == (["papers/a.md"], [])
+    assert verify_erasure.search(home, PROBES) == (["papers/a.md"], [])
 
 
 def test_a_backup_counts_as_what_it_holds(configured: Home) -> None:
     inbox.write(configured, "Another gate.")
     path = Path(backup.make(configured, config.load(configured), verify=False)["path"])
     own = ["collections.yml:3", f"backups/{path.name}: collections.yml:3"]
-    assert own_files.search(configured, PROBES) == ([], own)
+    assert verify_erasure.search(configured, PROBES) == ([], own)
     before = path.read_bytes()
     assert backup.forget(configured, [], [], PROBES, anywhere=True) == []
     assert path.read_bytes() == before
     inbox.write(configured, f"The {PHRASE} opens.")
     second = Path(backup.make(configured, config.load(configured), verify=False)["path"])
-    left, said = own_files.search(configured, PROBES)
+    left, said = verify_erasure.search(configured, PROBES)
     assert (f"backups/{second.name}" in left, said) == (True, own)
 
 
@@ -100,4 +100,4 @@ def test_what_a_restore_put_aside_is_gone_through_like_a_backup(configured: Home
     index(aside, config.load(aside))
     assert backup.forget(configured, [], [], PROBES, anywhere=True) == []
     own = ["collections.yml:3", "backups/replaced-1/collections.yml:3"]
-    assert own_files.search(configured, PROBES) == ([], own)
+    assert verify_erasure.search(configured, PROBES) == ([], own)

@@ -1,31 +1,39 @@
-"""Documents told by what they say of themselves: which tombstones are theirs, and which documents tombstones mean.
+"""The documents that a forget concerns: those that are named or filtered, their relatives, and those of tombstones.
 
-Documents that no source makes are notes, articles, and files that somebody put into a folder of the brain: nothing
-makes them again but a backup or another machine. A note's and an article's tombstone is its ``session_id``, any other's
-the SHA-256 of its bytes.
+Relatives belong to a document, were made of it, or repeat it. No source makes notes, articles, and files that somebody
+put into a folder of Brain; only a backup or another machine brings them back. The tombstone of a note or an article is
+its ``session_id``, any other's the SHA-256 of its bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from os.path import join
+from os.path import basename, join
 from typing import TYPE_CHECKING
 
 from core.document import split
-from core.files import open_regular
+from core.files import open_regular, read_or_none
 from core.tombstones import by_content, digests, hidden, is_by_content
 from ingest import registry
+from ingest.policy import forgetting
 from ingest.sources.articles import source as articles
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
+from runtime.asking.documents import Row, Selection, resolve, select
 from runtime.forgetting.verify_erasure import holds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
     from core.tombstones import Tombstone
+    from runtime.asking.documents import Row
+
 
 # What ``source`` says of documents that have an identity of their own.
 NAMED = frozenset(("note", articles.NAME))
@@ -136,3 +144,100 @@ def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes, str], bool
                 if test(data, name):
                     found.append((collection, os.path.relpath(path, folder)))
     return found
+
+
+def with_relatives(picked: list[Row], everything: list[Row]) -> list[Row]:
+    """Those picked, with each session its agents, with each day of commits and each article its copies, with each
+    document what was distilled from it, and with that its origin.
+    """
+    chosen = {row.id: row for row in picked}
+    for row in everything:
+        parent = row.fields.get("parent")
+        if parent and any(
+            parent == each.fields.get("session_id") and row.fields.get("source") == each.fields.get("source")
+            for each in picked
+        ):
+            chosen[row.id] = row
+    chosen |= {row.id: row for row in _alike(picked, everything)}
+    # A distillate has the name of what it was made from: docs/documents.md.
+    made = {row.path for row in chosen.values() if is_session(row) or is_distilled(row)}
+    for row in everything:
+        if row.path in made and (is_distilled(row) or is_session(row)):
+            chosen[row.id] = row
+    return sorted(chosen.values(), key=lambda row: (row.collection, row.path))
+
+
+def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
+    """What was made of the same: the same day or symbol of a clone, a copy of the same article."""
+    named = {name for row in picked if (name := _called(row))}
+    told = {each for row in picked for each in _digests(row)}
+    for row in everything:
+        if told and _called(row) in named and not told.isdisjoint(_digests(row)):
+            yield row
+
+
+def partly(picked: list[Row], rows: list[Row]) -> set[int]:
+    """The ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
+    ours = {row.id for row in picked}
+    told = {each for row in picked if row.fields.get("source") == git.NAME for each in _digests(row)}
+    others = [
+        row for row in rows if row.id not in ours and row.fields.get("source") == git.NAME and not is_distilled(row)
+    ]
+    return {row.id for row in others if not told.issuperset(_digests(row))} if told else set()
+
+
+def _called(row: Row) -> tuple[str, str] | None:
+    """What documents that were made of the same have in common, as their fields say; None where nothing tells it."""
+    source = str(row.fields.get("source") or "")
+    if source == git.NAME:
+        return source, basename(row.path)
+    field = {articles.NAME: "sha256", code.NAME: "nodeId"}.get(source)
+    return (source, str(row.fields[field])) if field and row.fields.get(field) else None
+
+
+def _digests(row: Row) -> list[str]:
+    source = str(row.fields.get("source"))
+    body = body_of(row) if source in (code.NAME, git.NAME) else ""
+    return digests_of(source, row.fields, body)
+
+
+def is_distilled(row: Row) -> bool:
+    """Whether a document was made of another by distilling."""
+    return row.collection == "distilled"
+
+
+def is_session(row: Row) -> bool:
+    """Whether a document was made by a source."""
+    return registry.find(str(row.fields.get("source"))) is not None and not is_distilled(row)
+
+
+def body_of(row: Row) -> str:
+    """The text of a document as it lies on the disk, "" where that is not known."""
+    return (read_or_none(row.file) or b"").decode("utf-8", "replace") if row.file is not None else ""
+
+
+def selected(
+    home: Home, connection: apsw.Connection, config: Config, chosen: Selection, everything: dict[int, Row]
+) -> list[Row]:
+    """The documents that are named, a session by its id too, or that the filters choose; ``everything``: all there are.
+
+    Raises as ``export.select``.
+    """
+    if not chosen.references:
+        rows = select(connection, config, chosen)
+        return [*rows, *_signed(home, connection, config, chosen)] if chosen.within else rows
+    picked: dict[int, Row] = {}
+    for reference in chosen.references:
+        session = [row for row in everything.values() if row.fields.get("session_id") == reference]
+        for row in session or [resolve(connection, config, reference)]:
+            picked[row.id] = row
+    return list(picked.values())
+
+
+def _signed(home: Home, connection: apsw.Connection, config: Config, chosen: Selection) -> Iterator[Row]:
+    """Documents that tell no folder, where their raw files lie in one that stands for a folder of the rule."""
+    names = forgetting.covered_by_sign(home, chosen.within)
+    spans = Selection(since=chosen.since, until=chosen.until)
+    for row in select(connection, config, spans) if names else ():
+        if row.fields.get("source") == "gemini" and row.path in names and not row.fields.get("project"):
+            yield row
