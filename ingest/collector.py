@@ -8,7 +8,6 @@ from ingest.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from core.home import Home
     from ingest.pipeline.ledger import Ledger
@@ -57,12 +56,3 @@ class Collector(Source):
         If ``options`` has a ``shadow``, nothing is written, and the shadow records the changes.
         """
         raise NotImplementedError
-
-    def rehearse(self, home: Home, roots: Sequence[str] | None, options: Options) -> dict[str, Any]:
-        """Return the account that ``run`` would give, made with copies in memory of what the run would write to."""
-        from ingest.pipeline.rehearsal import SHOWN
-        from ingest.pipeline.shadow import Shadow
-
-        options.shadow = shadow = Shadow(home, self.collection)
-        ledger = self.run(home, roots, options)
-        return {**ledger.as_dict(), "would": shadow.as_dict(ledger.documents, SHOWN)}

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
 FOLDER = "raw"
 CATALOGUE = "catalogue.sqlite"
+# Names of objects with an accepted loss, below ``state/`` (``ingest.archive.verifier``).
+LOSSES_FILE = "accepted-losses.json"
 # The version of a file that is no source's own, but was read to understand one that is.
 BESIDE = -1
+# What may be wrong with an object.
+MISSING = "missing"
+DAMAGED = "damaged"
 # The policy of what was kept as it was found: it went through none.
 RAW = 0
 _VERSION = 1
@@ -130,6 +135,21 @@ def content(folder: str, segment: Segment) -> bytes:
     return data
 
 
+def fault(folder: str, segment: Segment, *, contents: bool) -> str:
+    """Return what is wrong with an object, or ""."""
+    try:
+        if not os.stat(object_path(folder, segment[0])).st_size:
+            return MISSING
+    except OSError:
+        return MISSING
+    if contents:
+        try:
+            content(folder, segment)
+        except OSError:
+            return DAMAGED
+    return ""
+
+
 def lines(folder: str, segments: Iterable[Segment]) -> Iterator[bytes]:
     """The lines of a file, with their ends."""
     for segment in segments:
@@ -154,6 +174,11 @@ class Shelved(io.RawIOBase):
         into[:count] = self._held[:count]
         self._held = self._held[count:]
         return count
+
+
+def held(folder: str, entry: Entry) -> Iterator[bytes]:
+    """Yield the objects of a file. Raises OSError."""
+    return (content(folder, segment) for segment in entry.segments)
 
 
 def sources(home: Home) -> list[str]:

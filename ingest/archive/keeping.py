@@ -12,12 +12,12 @@ from core.errors import BrainError
 from core.tombstones import Tombstones
 from core.version import REDACTION
 from ingest.policy.exclusions import EXCLUDED, Rules
-from ingest.raw.store import RawStore
+from ingest.raw.store import RawFile, RawStore
 from ingest.session.transcripts import PROMPT_HISTORY, Lineage, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Any
 
     from core.home import Home
@@ -55,13 +55,14 @@ class Keeping(RawStore):
     """The raw files of a run over one source: it records them, or reads them back (``from_archive``).
 
     ``checks``: the archived form of each file is verified. ``hasty``: the catalogue's log is left for others to write
-    back. ``transcripts`` tells which sessions have transcripts; a run sets it.
+    back. A run sets ``transcripts``, which knows the sessions that have transcripts, and ``holds(source, path)``: True
+    if another source made a document of a file.
     """
 
     __slots__ = (
         "_archive", "_back", "_checks", "_depth", "_entries", "_expected", "_folder", "_folders", "_forgotten",
         "_hasty", "_home", "_judged", "_lineage", "_missing", "_older", "_others", "_policy", "_settings", "_source",
-        "from_archive", "keeps_raw", "rules", "transcripts",
+        "from_archive", "holds", "keeps_raw", "rules", "transcripts",
     )  # fmt: skip
 
     records = True
@@ -83,6 +84,7 @@ class Keeping(RawStore):
         self.keeps_raw = not self._policy.redact
         self.rules = Rules(home, settings)
         self.transcripts: Transcripts | None = None
+        self.holds: Callable[[str, str], bool] = lambda _, __: False
         self._forgotten = Tombstones(home)
         self._archive: Archive | None = None
         # What the archive has, if files are read back: path → the present version, the older ones, folder → paths.
@@ -115,9 +117,7 @@ class Keeping(RawStore):
 
     def is_of(self, source: str, path: str, unit: str) -> bool:
         """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
-        from ingest.pipeline.state import holds
-
-        return self._forgotten.covers(source, unit) or (not self.from_archive and holds(self._home, source, path))
+        return self._forgotten.covers(source, unit) or (not self.from_archive and self.holds(source, path))
 
     def alone_has(self, path: str, other: str) -> bool:
         """Return True if a file is read from the archive, which has it of this source and not of the ``other`` one."""
@@ -229,10 +229,18 @@ class Keeping(RawStore):
             if archive is not None:
                 archive.leave(path)
 
-    def shelved(self, path: str) -> tuple[str, Entry] | None:
-        """Return (the archive's folder, the entry) if the file is read from the archive."""
-        entry = self._entries.get(path) if self.from_archive else None
-        return None if entry is None else (self._folder, entry)
+    def open(self, path: str) -> RawFile:
+        """Open a file to be read in order. Raises OSError."""
+        if not self.is_shelved(path):
+            return RawFile(path)
+        from ingest.archive.archive import Shelved
+
+        entry = self._entries[path]
+        return RawFile.archived(entry, Shelved(self._folder, entry.segments))
+
+    def is_shelved(self, path: str) -> bool:
+        """Return True if the file is read from the archive."""
+        return self.from_archive and path in self._entries
 
     def below(self, folder: str) -> list[str]:
         """Return the paths of the archived files that lay in a folder, sorted, once ``files`` was called."""

@@ -14,16 +14,17 @@ from core import wal
 from core.files import Syncs, remove_temporary, write_temporary
 from core.home import Home, make_private
 from core.version import REDACTION
-from ingest.archive import verifier
 from ingest.archive.archive import (
     BESIDE,
     CATALOGUE,
     FOLDER,
+    LOSSES_FILE,
     RAW,
     Entry,
     Segment,
     content,
     entries,
+    fault,
     lines,
     named,
     object_path,
@@ -31,7 +32,6 @@ from ingest.archive.archive import (
     unlink_unnamed,
     write_rows,
 )
-from ingest.archive.verifier import fault
 
 if TYPE_CHECKING:
     import queue
@@ -180,9 +180,11 @@ class Archive:
             wal.sync(self._catalogue)
         named_now = {name for entry in self._changed.values() for name, _ in entry.segments}
         self._dropped -= named_now
-        verifier.withdraw_losses(
-            self._home, named_now | {name for name, lacking in self._lacking.items() if not lacking}
-        )
+        if os.path.exists(join(self._home.state, LOSSES_FILE)):
+            from ingest.archive.verifier import withdraw_losses
+
+            stored = {name for name, lacking in self._lacking.items() if not lacking}
+            withdraw_losses(self._home, named_now | stored)
         self._superseded.clear()
         self._changed.clear()
         self._left.clear()

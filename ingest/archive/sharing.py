@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from core.redaction import clean_document
 from ingest import registry
 from ingest.archive import rows
-from ingest.raw import databases
+from ingest.raw.files import DATABASES
 from ingest.source import Source
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
     None means that the object cannot be taken apart: forgetting removes the whole of it.
     """
     tool = _tool(source)
-    if path.endswith(databases.SUFFIXES) or tool.is_history(path):
+    if path.endswith(DATABASES) or tool.is_history(path):
         return [(rows.unit_of(data), data)]
     return tool.pieces(path, data)
 
@@ -31,7 +31,7 @@ def pieces(source: str, path: str, data: bytes) -> Iterable[tuple[str, bytes]] |
 def is_one(source: str, path: str) -> bool:
     """Return True if only all objects of a file together can be taken apart."""
     tool = _tool(source)
-    return tool.pieces_need_whole and not path.endswith(databases.SUFFIXES) and not tool.is_history(path)
+    return tool.pieces_need_whole and not path.endswith(DATABASES) and not tool.is_history(path)
 
 
 def owners(source: str, path: str, data: bytes, test: Callable[[bytes], bool]) -> set[str] | None:
@@ -55,7 +55,7 @@ def dropped(source: str, path: str, held: bytes, before: bytes, now: bytes, read
 
 def redacted(source: str, path: str, data: bytes, counts: dict[str, int]) -> bytes:
     """Return a file that is one document or text without secrets; replacements are added to ``counts``."""
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(DATABASES):
         return clean_document(data, counts)
     return _tool(source).redacted(path, data, counts)
 

@@ -19,6 +19,7 @@ from core.counting import counted
 from core.files import read_or_none, write_atomic
 from core.locks import FileLock
 from ingest.archive import archive
+from ingest.archive.archive import LOSSES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.source import Settings
 
-MISSING = "missing"
-DAMAGED = "damaged"
-LOSSES_FILE = "accepted-losses.json"
 _LOCK = "accepted-losses.lock"
 _WAIT_S = 10.0
 _SUFFIX = ".zst"
@@ -60,25 +58,10 @@ def broken(home: Home, names: Iterable[str] | None = None, *, contents: bool = F
             for segment in entry.segments:
                 name = segment[0]
                 if name not in seen:
-                    seen[name] = fault(folder, segment, contents=contents)
+                    seen[name] = archive.fault(folder, segment, contents=contents)
                 if seen[name]:
                     found.append(Broken(name, seen[name], source, entry.path, entry.version))
     return found
-
-
-def fault(folder: str, segment: archive.Segment, *, contents: bool) -> str:
-    """Return what is wrong with an object, or ""."""
-    try:
-        if not os.stat(archive.object_path(folder, segment[0])).st_size:
-            return MISSING
-    except OSError:
-        return MISSING
-    if contents:
-        try:
-            archive.content(folder, segment)
-        except OSError:
-            return DAMAGED
-    return ""
 
 
 # Accepted losses

@@ -11,16 +11,16 @@ from core.document import render
 from core.home import Home
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import Ledger
+from ingest.pipeline.reading import in_part
 from ingest.pipeline.state import FileRow, UnitRow
-from ingest.pipeline.units import assign, is_agent, stem
-from ingest.raw import databases
+from ingest.session.units import assign, is_agent, stem
 
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ingest.archive.keeping import Keeping
+    from ingest.pipeline.databases import Damage
     from ingest.pipeline.reading import Reading
-    from ingest.raw.databases import Damage
     from ingest.raw.files import SourceFile
     from ingest.session.session import Part
     from ingest.source import Source
@@ -294,7 +294,7 @@ class Normaliser:
     def _row(self, reading: Reading) -> None:
         """Remember a file that was read, and account for it."""
         status, reason = "skipped", reading.skipped
-        damage = databases.in_part(reading)
+        damage = in_part(reading)
         if reading.failed is not None and damage is None:
             status = "unreadable" if reading.failed.reason == "unreadable" else "failed"
             reason = f"{reading.failed.reason}: {reading.failed.detail}"
@@ -325,7 +325,7 @@ class Normaliser:
         self._ledger.removed += 1
 
     def _rename(self) -> bool:
-        """Give every document the name that the set of units gives it (``ingest.pipeline.units``); whether any had
+        """Give every document the name that the set of units gives it (``ingest.session.units``); whether any had
         another.
         """
         before = self._ledger.renamed

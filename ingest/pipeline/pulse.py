@@ -248,7 +248,7 @@ def _changed(status: os.stat_result) -> int:
 
 
 def _look(path: str) -> tuple[int, int]:
-    """Return (size, mtime in ns) of a file, for a database with its write-ahead log, as ``ingest.raw.databases``."""
+    """Return (size, mtime in ns) of a file, of a database with its write-ahead log."""
     status = os.stat(path)
     size, mtime_ns = status.st_size, status.st_mtime_ns
     if path.endswith(_DATABASES):

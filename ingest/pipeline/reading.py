@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.redaction import clean, clean_document
 from core.text import one_line
+from ingest.archive import archive
 from ingest.raw import records, store
 from ingest.session.shapes import shape
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 EMPTY = "empty"
 INCOMPLETE = "no complete record yet"
 NOT_REGULAR = "not a regular file"
+DAMAGED = "damaged database"
 
 _MAX_FAILURES = 10
 # What values of shapes that were never seen make a parser stumble over.
@@ -317,13 +319,13 @@ def _keep_dropped(reading: Reading, before: Entry | None, now: bytes, read: byte
     if before is None or recorder is None:
         return
     try:
-        was = b"".join(store.held(recorder.folder, before))
+        was = b"".join(archive.held(recorder.folder, before))
     except OSError:
         return  # the archive has lost it
     if now.startswith(was):
         return
     try:
-        held = b"" if recorder.before is None else b"".join(store.held(recorder.folder, recorder.before))
+        held = b"" if recorder.before is None else b"".join(archive.held(recorder.folder, recorder.before))
     except OSError:
         held = b""  # so has what it dropped earlier: what it drops now is kept all the same
     gone = recorder.dropped(held, was, now, read)
@@ -396,3 +398,11 @@ def unreadable(reading: Reading, error: OSError) -> None:
     if not reading.inode:
         with contextlib.suppress(OSError):
             reading.stat(os.stat(reading.path))
+
+
+def in_part(reading: Reading) -> tuple[str, str] | None:
+    """Return (reason, detail) of the damage that ended the reading of a database, if something was read before it."""
+    failed = reading.failed
+    if failed is None or failed.reason != DAMAGED or not (reading.taken or reading.parts):
+        return None
+    return failed.reason, failed.detail

@@ -13,7 +13,8 @@ from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import run
 from ingest.pipeline.ledger import GIVEN, OWN, Ledger
-from ingest.pipeline.state import FileRow, known, known_units, with_hidden
+from ingest.pipeline.shadow import Shadow
+from ingest.pipeline.state import FileRow, holds, known, known_units, with_hidden
 from ingest.raw.store import DISK
 from ingest.session.transcripts import Transcripts
 
@@ -46,7 +47,10 @@ def rehearse(
         from ingest.collector import Collector, Options
 
         assert isinstance(source, Collector)
-        return source.rehearse(home, roots, Options(trust_stat=trust_stat, rebuild=rebuild, progress=progress))
+        options = Options(trust_stat=trust_stat, rebuild=rebuild, progress=progress)
+        options.shadow = shadow = Shadow(home, source.collection)
+        account = source.run(home, roots, options)
+        return {**account.as_dict(), "would": shadow.as_dict(account.documents, SHOWN)}
     settings = registry.settings(home)
     places = [abspath(root) for root in roots] if roots else source.default_roots(settings=settings)
     files = source.discover(places)
@@ -62,6 +66,7 @@ def rehearse(
     none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
     rows_read: list[tuple[FileRow, list[str]]] = []
     keeping = Keeping(home, source.name, settings)  # it only withholds
+    keeping.holds = lambda name, path: holds(home, name, path)
     keeping.transcripts = transcripts = Transcripts(source, files, rows)
     keeping.expect(source, [file.path for file in new], units)
     members: dict[str, set[str]] = {}
@@ -110,7 +115,7 @@ def rehearse(
 
 def _row(reading: Any) -> FileRow:
     from ingest.pipeline.normalise import row_of
-    from ingest.raw.databases import in_part
+    from ingest.pipeline.reading import in_part
 
     if reading.unknown:
         reading.versions = sorted({part.version for part in reading.parts.values()} - {""})

@@ -14,10 +14,10 @@ from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
-from ingest.pipeline.state import HIDDEN, FileRow, State, with_hidden
-from ingest.pipeline.units import split_key
+from ingest.pipeline.state import HIDDEN, FileRow, State, holds, with_hidden
 from ingest.raw import files as raw_files
 from ingest.session.transcripts import Transcripts
+from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def run(
                 from ingest.pipeline.normalise import Normaliser
 
                 keeping.transcripts = Transcripts(source, files, known)
+                keeping.holds = lambda name, path: holds(home, name, path)
                 job = Normaliser(
                     home,
                     source,
@@ -145,7 +146,7 @@ def _is_news(source: Source, file: SourceFile) -> bool:
 
 def _damaged(known: dict[str, FileRow]) -> dict[str, tuple[str, str]]:
     """Return the damage that ended the last reading of each database: the archive holds what was read before it."""
-    from ingest.raw.databases import damage_of
+    from ingest.pipeline.databases import damage_of
 
     return {path: damage for path, row in known.items() if (damage := damage_of(row)) is not None}
 
@@ -272,7 +273,7 @@ class _Scope:
         sessions = {split_key(each)[0] for each in (unit, *owned)}
         near = state.unit_keys(source, sessions)
         # A name is taken by the session of that id, and by the agents of that id of every session
-        # (ingest.pipeline.units).
+        # (ingest.session.units).
         ids = {part.casefold() for each in (unit, *near) for part in _ids(each)}
         known = state.like(source, ids | {each.removeprefix("agent-") for each in ids})
         self._near = [each for each in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]

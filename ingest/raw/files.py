@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.state import FileRow
 
+# How the names of databases end.
+DATABASES = (".vscdb", ".sqlite", ".db")
+
 
 class SourceFile:
     """A file as ``discover`` saw it; ``skip`` is the reason why it is not to be read, or ""."""

@@ -14,7 +14,7 @@ from core.redaction import clean_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO
 
     from ingest.archive.archive import Entry
@@ -49,17 +49,12 @@ class RawStore:
 
     def open(self, path: str) -> RawFile:
         """Open a file to be read in order. Raises OSError."""
-        shelved = self.shelved(path)
-        return RawFile(path) if shelved is None else RawFile(path, *shelved)
-
-    def shelved(self, path: str) -> tuple[str, Entry] | None:
-        """Return (the archive's folder, the entry) if the file is read from the archive."""
-        del path
-        return None
+        return RawFile(path)
 
     def is_shelved(self, path: str) -> bool:
         """Return True if the file is read from the archive."""
-        return self.shelved(path) is not None
+        del path
+        return False
 
     def listed(self, folder: str) -> list[str]:
         """Return the paths in a folder, sorted, also of a folder that only the archive has; empty without it."""
@@ -206,28 +201,18 @@ class Loaded:
             recorder.finish(self._size, self._mtime_ns, self._size, self._digest)
 
 
-def held(folder: str, entry: Entry) -> Iterator[bytes]:
-    """What the archive in ``folder`` has of a file, object by object. Raises OSError."""
-    from ingest.archive.archive import content
-
-    return (content(folder, segment) for segment in entry.segments)
-
-
 class RawFile:
     """A file opened to be read in order; ``with`` closes it.
 
     ``lines`` gives the unpacked bytes, ``status`` is the file's own, ``packed`` whether it is compressed;
     ``finish()`` gives (size, SHA-256, hex) of the raw bytes that a packed file was read from. ``entry``: the file is
-    read from the archive in ``folder``, and these are its size and digest.
+    read from the archive, and these are its size and digest.
     """
 
     __slots__ = ("_raw", "entry", "lines", "packed", "status")
 
-    def __init__(self, path: str, folder: str = "", entry: Entry | None = None) -> None:
-        self.entry = entry
-        if entry is not None:
-            self._shelve(folder, entry)
-            return
+    def __init__(self, path: str) -> None:
+        self.entry: Entry | None = None
         file = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
         self.status = os.fstat(file.fileno())
         self.packed = path.endswith(PACKED) and stat.S_ISREG(self.status.st_mode)
@@ -235,15 +220,18 @@ class RawFile:
         self._raw: _Hashed | None = raw
         self.lines: BinaryIO = io.BufferedReader(_Unpacked(raw) if self.packed else file, _BUFFER)
 
-    def _shelve(self, folder: str, entry: Entry) -> None:
-        from ingest.archive.archive import Shelved
-
+    @classmethod
+    def archived(cls, entry: Entry, stream: io.RawIOBase) -> RawFile:
+        """Return a file as the archive has it."""
+        made = cls.__new__(cls)
         mode = stat.S_IFREG | 0o600
         times = {"st_mtime_ns": entry.mtime_ns}
-        self.status = os.stat_result((mode, 0, 0, 1, 0, 0, entry.size, 0, entry.mtime_ns // 10**9, 0), times)
-        self.packed = False
-        self._raw = None
-        self.lines = io.BufferedReader(Shelved(folder, entry.segments), _BUFFER)
+        made.entry = entry
+        made.status = os.stat_result((mode, 0, 0, 1, 0, 0, entry.size, 0, entry.mtime_ns // 10**9, 0), times)
+        made.packed = False
+        made._raw = None
+        made.lines = io.BufferedReader(stream, _BUFFER)
+        return made
 
     def __enter__(self) -> RawFile:
         return self
@@ -268,8 +256,6 @@ class RawFile:
         """Whether a packed file ends within a frame: there was more, however well what is left of it ends."""
         if self._raw is None or not self.packed:
             return False
-        from ingest.raw.store import end_early
-
         return end_early(self._raw.number, self.status.st_size)
 
     def finish(self) -> tuple[int, str]:

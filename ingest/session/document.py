@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from core import clock
 from core.document import Failure, Timestamp
 from core.text import one_line
-from ingest.pipeline.units import split_key, stem, unit_key
 from ingest.session import markdown, titles
 from ingest.session.events import GAP, TEXT, THINKING, TOOL, Event, Gap
 from ingest.session.turns import TASK, USER, Turn, merge, turns
+from ingest.session.units import split_key, stem, unit_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

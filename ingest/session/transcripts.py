@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, join
 
-from ingest.pipeline.units import split_key
 from ingest.raw.store import DISK
+from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

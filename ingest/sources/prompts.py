@@ -16,8 +16,9 @@ from core.document import Failure
 from core.redaction import clean as redact
 from core.text import one_line
 from ingest.archive.rows import Shelf, restored
+from ingest.pipeline import databases
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
-from ingest.raw import databases, records
+from ingest.raw import records
 from ingest.session.builder import SessionBuilder
 from ingest.session.project_ids import of_folders
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near

@@ -309,7 +309,7 @@ def _forget(
 
 def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return (marks, documents) with a text that the unpacked backup holds and the home no longer does."""
-    from ingest.policy.forgetting import archived_with
+    from ingest.forgetting import archived_with
     from ingest.sources.chrome import source as chrome
     from runtime.forgetting.targets import holding
     from runtime.forgetting.verify_erasure import holds

@@ -75,8 +75,8 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
     leaving = [name for name in sorted(demo) if os.path.exists(join(corpus, name))]
     if not leaving or not _has_others(connection, demo):
         return 0
+    from ingest import forgetting
     from ingest.pipeline.state import State
-    from ingest.policy import forgetting
     from qmd.index.writer import drop
 
     with FileLock(join(home.state, f"ingest-{SOURCE}.lock"), _LOCK_WAIT_S):

@@ -19,7 +19,7 @@ from core.errors import BadInput, BrainError, EngineMissing, LockContention
 from core.files import write_atomic
 from core.locks import FileLock
 from core.tombstones import Tombstones
-from ingest.pipeline.units import stem
+from ingest.session.units import stem
 from runtime import distill_queue
 from runtime.capture import unindexed
 from runtime.distill import distillate as sources

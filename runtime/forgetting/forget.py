@@ -18,9 +18,8 @@ from core.errors import BadInput
 from core.files import read_or_none, sync_folder
 from core.locks import FileLock
 from core.tombstones import Tombstones, digests, hidden, is_by_content
-from ingest import registry
-from ingest.pipeline.units import stem
-from ingest.policy import forgetting
+from ingest import forgetting, registry
+from ingest.session.units import stem
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
 from qmd.index import catalogue

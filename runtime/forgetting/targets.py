@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from core.document import split
 from core.files import open_regular, read_or_none
 from core.tombstones import by_content, digests, hidden, is_by_content
-from ingest import registry
-from ingest.policy import forgetting
+from ingest import forgetting, registry
 from ingest.sources.articles import source as articles
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git

@@ -24,8 +24,8 @@ from core.files import is_left_over, read_or_none, sweep_temporaries, write_atom
 from core.git import run as run_git
 from core.home import CORPUS, LOCAL, RECORDS, Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.pipeline import pulse
-from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ingest.sources.git import source as git
 from runtime import distill_queue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import BrainError
 from ingest import registry
-from ingest.raw.databases import SUFFIXES
+from ingest.raw.files import DATABASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ def is_database(path: str) -> bool:
     """Return True if a path is a database or its journal: applications write to those all the time."""
     for end in _JOURNALS:
         path = path.removesuffix(end)
-    return path.endswith(SUFFIXES) or basename(path) == "History"
+    return path.endswith(DATABASES) or basename(path) == "History"
 
 
 def places(home: Home) -> list[Place]:

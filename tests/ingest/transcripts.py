@@ -12,9 +12,9 @@ from core.document import Document, Failure, split
 from core.home import Home
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from ingest.pipeline.units import stem
 from ingest.raw.store import DISK
 from ingest.session.document import faults
+from ingest.session.units import stem
 
 SESSION = "5f0c2a1e-0000-4000-8000-00000000000a"
 OTHER = "7b1d3c2f-0000-4000-8000-00000000000b"

@@ -105,7 +105,7 @@ def test_nothing_is_known_any_more_of_a_loss_that_was_forgotten(well: Home, tmp_
     os.unlink(path)
     examine(well, accept_loss=True)
     forget.carry_out(well, forget.plan(well, load(well), Selection(references=["s1"])))
-    assert Path(path).stem not in Path(well.state, verifier.LOSSES_FILE).read_text(encoding="utf-8")
+    assert Path(path).stem not in Path(well.state, archive.LOSSES_FILE).read_text(encoding="utf-8")
     assert examine(well)["findings"] == []
 
 
@@ -115,7 +115,7 @@ def test_damage_to_what_was_accepted_is_an_alarm_again(well: Home, tmp_path: Pat
     shutil.rmtree(tmp_path / "elsewhere")
     os.unlink(path)
     examine(well, accept_loss=True)
-    Path(well.state, verifier.LOSSES_FILE).write_text(damage, encoding="utf-8")
+    Path(well.state, archive.LOSSES_FILE).write_text(damage, encoding="utf-8")
     assert ids(examine(well)) == ["archive-lost:claude"]
     assert ids(examine(well, accept_loss=True)) == []
 

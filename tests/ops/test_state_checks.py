@@ -13,8 +13,8 @@ import brain
 from core.config import load
 from core.errors import Internal
 from core.home import Home
+from ingest import forgetting
 from ingest.collector import Options
-from ingest.policy import forgetting
 from ingest.sources.code import source as code
 from ops.backup import backup
 from ops.checks import recovery

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
-from ingest.pipeline.units import path_name
 from ingest.session.builder import SessionBuilder
+from ingest.session.units import path_name
 from ingest.session.user_text import UserText, cut_blocks, paragraphs, prompt
 from ingest.session.values import blocks, mapping, moment, string
 from ingest.session.vocabulary import Vocabulary

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines
-from ingest.pipeline.units import is_agent, path_name, split_key, unit_key
 from ingest.raw import records
 from ingest.session import tool_calls
 from ingest.session.builder import SessionBuilder
@@ -31,6 +30,7 @@ from ingest.session.events import (
     bounded,
 )
 from ingest.session.turns import ASSISTANT
+from ingest.session.units import is_agent, path_name, split_key, unit_key
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.claude.user_text import (

@@ -64,7 +64,7 @@ class Codex(Source):
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
         """Add the files that name sessions, and skip a compressed transcript if its folder has the plain one."""
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         places = list(roots)
         indexes = [index for place in places for index in _indexes(place)]
@@ -123,7 +123,7 @@ def is_index(path: str) -> bool:
 
 def stem(path: str) -> str:
     """Return a transcript's name without its endings."""
-    from ingest.pipeline.units import path_name
+    from ingest.session.units import path_name
 
     return path_name(basename(path).removesuffix(".zst").removesuffix(".jsonl"))
 
@@ -251,7 +251,7 @@ def _names_in_database(path: str) -> dict[str, Name]:
     import apsw
 
     from core.home import resolve
-    from ingest.raw import databases
+    from ingest.pipeline import databases
     from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
 
     before = _cached.get(path)
@@ -303,8 +303,8 @@ def _marks(path: str) -> dict[str, str]:
 
 def _read_database(path: str, raw: RawStore) -> Reading:
     """Read the database as a file of the source: it holds names and no sessions."""
+    from ingest.pipeline import databases
     from ingest.pipeline.reading import Reading, unreadable
-    from ingest.raw import databases
 
     reading = Reading(path, raw)
     try:

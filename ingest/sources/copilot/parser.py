@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, Any
 from core.document import fields as yaml
 from core.redaction import clean
 from core.text import one_line
+from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.pipeline.units import path_name
-from ingest.raw import databases, records
+from ingest.raw import records
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
+from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, string
 from ingest.sources.copilot.source import ABOUT, EDITORS, SOURCE, newest_companion
 from ingest.sources.copilot.user_text import KNOWN, extract_user_text

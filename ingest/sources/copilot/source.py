@@ -49,7 +49,7 @@ class Copilot(Source):
         return name.endswith((*self.suffixes, self.history))
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         found = super().discover(roots)
         files = list(with_logs([file for file in found if self._is_session(file.path)]))

@@ -20,11 +20,11 @@ from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
 from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.session import places, project_ids
 from ingest.session.agent_calls import answers, command_text
 from ingest.session.builder import SessionBuilder
+from ingest.session.units import path_name
 from ingest.session.user_text import UserText, between, cut_blocks, is_whole, paragraphs, prompt
 from ingest.session.values import blocks, exit_code, mapping, moment, string
 from ingest.session.vocabulary import Vocabulary

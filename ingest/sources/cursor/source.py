@@ -45,7 +45,7 @@ class Cursor(Source):
         return name.endswith((".vscdb", "store.db", ".jsonl", ".txt"))
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         files = super().discover(roots)
         return list(
@@ -53,9 +53,9 @@ class Cursor(Source):
         )
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.raw.databases import SUFFIXES
+        from ingest.raw.files import DATABASES
 
-        if path.endswith(SUFFIXES):
+        if path.endswith(DATABASES):
             from ingest.sources.cursor.storage import stream
 
             yield from stream(path, raw)

@@ -23,8 +23,8 @@ from urllib.parse import unquote
 
 from core.text import clean, one_line
 from ingest.archive.rows import Names
+from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading
-from ingest.raw import databases
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TAKEN_BACK
 from ingest.session.transcripts import generations

@@ -27,7 +27,6 @@ from urllib.parse import unquote
 from core.redaction import clean as redacted
 from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.pipeline.units import path_name
 from ingest.raw import records
 from ingest.raw.store import MAX_WHOLE
 from ingest.session import agent_calls, places
@@ -35,6 +34,7 @@ from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, of_folders
 from ingest.session.transcripts import transcripts_near
+from ingest.session.units import path_name
 from ingest.session.values import exit_code, mapping, moment, string
 from ingest.sources.gemini.source import SOURCE
 from ingest.sources.gemini.user_text import KNOWN, extract_user_text, is_summary

@@ -23,8 +23,10 @@ from core.document import Failure
 from core.redaction import clean
 from core.text import one_line
 from ingest.archive.rows import Lines
+from ingest.pipeline import databases
 from ingest.pipeline.reading import Reading, lines
-from ingest.raw import databases, records
+from ingest.raw import records
+from ingest.raw.files import DATABASES
 from ingest.raw.store import PACKED
 from ingest.session.values import blocks, mapping, string
 from ingest.sources.openclaw.user_text import extract_user_text
@@ -50,7 +52,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file or database. Raises nothing: faults are in the result."""
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(DATABASES):
         return databases.read(path, raw, _database)
 
     def parse(source: records.Records, reading: Reading) -> None:

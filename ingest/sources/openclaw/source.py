@@ -38,7 +38,7 @@ class OpenClaw(Source):
         return bool(found) and not name.endswith(_ENDS) and not any(mark in f".{copy}." for mark in _ASIDE)
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         files = super().discover(roots)
         for file in files:

@@ -20,12 +20,14 @@ from core.redaction import clean_record
 from core.redaction.leaves import spanned
 from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
+from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.pipeline.units import path_name
-from ingest.raw import databases, records, store
+from ingest.raw import records, store
+from ingest.raw.files import DATABASES
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import COMMAND
 from ingest.session.transcripts import generations
+from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.opencode.source import SOURCE, tree_of
@@ -48,7 +50,7 @@ NAMELESS = "session whose name is damaged"
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one database, session of a tree, or export. Faults are recorded in the result."""
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(DATABASES):
         return databases.read(path, raw, _database)
     if path.endswith(".json") and tree_of(path):
         return _tree_session(path, raw)
@@ -61,7 +63,7 @@ def read(path: str, raw: RawStore) -> Reading:
 
 def stream(path: str, raw: RawStore) -> Iterator[Reading]:
     """Yield ``read`` each time that more sessions of a database are whole, and at the end."""
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(DATABASES):
         yield from databases.stream(path, raw, _database)
     else:
         yield read(path, raw)

@@ -47,7 +47,7 @@ class OpenCode(Source):
         self._stats: dict[str, tuple[int, int]] = {}
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         return self._fold(list(with_logs(super().discover(roots))))
 

@@ -19,8 +19,8 @@ from core.text import clean, one_line
 from ingest import registry
 from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines
-from ingest.pipeline.units import path_name
 from ingest.session.builder import SessionBuilder
+from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.pi.user_text import KNOWN, extract_user_text
 

@@ -25,8 +25,9 @@ from core.redaction import clean as redacted
 from core.redaction import clean_document
 from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
 from core.text import one_line
+from ingest.pipeline import databases
 from ingest.pipeline.reading import EMPTY, Reading, whole
-from ingest.raw import databases
+from ingest.raw.files import DATABASES
 from ingest.raw.records import BINARY, is_binary
 from ingest.raw.store import DISK
 from ingest.session import markdown, tool_calls
@@ -148,7 +149,7 @@ class Day(Part):
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one history. Raises nothing: an unreadable file is ``Reading.failed``."""
-    if path.endswith(databases.SUFFIXES):
+    if path.endswith(DATABASES):
         return databases.read(path, raw, _atuin)
     return whole(path, raw, _history, FOREIGN, as_bytes=True)
 

@@ -31,7 +31,7 @@ class Shell(Source):
         return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.raw.databases import with_logs
+        from ingest.pipeline.databases import with_logs
 
         return list(with_logs(super().discover(roots)))
 

@@ -13,12 +13,11 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
-from ingest import registry
+from ingest import forgetting, registry
 from ingest.archive import archive, keeping, recording, verifier
 from ingest.pipeline import reading
 from ingest.pipeline.run import run
 from ingest.pipeline.state import State
-from ingest.policy import forgetting
 from ingest.sources.claude import source as claude
 from ingest.sources.claude.parser import ClaudeSession
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, ingest, lines, save, text

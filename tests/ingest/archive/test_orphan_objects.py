@@ -11,8 +11,8 @@ import pytest
 from core import config
 from core.errors import EngineMissing
 from core.home import Home
+from ingest import forgetting
 from ingest.archive import archive, rewriting, verifier
-from ingest.policy import forgetting
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget

@@ -14,9 +14,9 @@ import zstandard
 
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from tests.ingest.sources.test_opencode import database as opencode_database
 from tests.ingest.transcripts import Script, corpus, save
 

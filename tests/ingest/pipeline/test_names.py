@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.pipeline.units import assign, stem
+from ingest.session.units import assign, stem
 
 A, B = "5f0c2a1e-aaaa", "7b1d3c2f-bbbb"
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest.pipeline import units
 from ingest.pipeline.run import _Scope
 from ingest.pipeline.state import State, UnitRow
-from ingest.pipeline.units import split_key, unit_key
+from ingest.session import units
+from ingest.session.units import split_key, unit_key
 
 # Letters that fold into others, in ASCII and out of it (long s and the Kelvin sign fold into ASCII).
 _IDS = st.text("aAbsſkKéÉ-_%*[", min_size=1, max_size=3) | st.sampled_from(["agent-a", "agent-A", "Agent-s"])

@@ -14,7 +14,6 @@ from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline.run import run
 from ingest.policy.exclusions import FILE, SYNTHETIC_PROMPT, UNITS, Rules, Withheld
-from ingest.raw import store
 from tests import damaged
 from tests.ingest.sources import test_codex as codex
 from tests.ingest.sources import test_cursor as cursor
@@ -358,7 +357,7 @@ def test_an_agent_that_stands_before_its_conversation_in_cursors_database_goes_w
     configure(home, "exclude: {projects: [/home/me/api]}")
     cursor.ingest(home, tmp_path / "globalStorage")
     assert list(corpus(home)) == ["cursor__c5.md"]
-    kept = b"".join(store.held(home.path("raw"), archive.read(home, "cursor")[str(path)]))
+    kept = b"".join(archive.held(home.path("raw"), archive.read(home, "cursor")[str(path)]))
     assert b"As c5 would" in kept
     assert b"As c1 would" not in kept
 

@@ -12,10 +12,11 @@ import pytest
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest.archive import archive, rows
+from ingest.pipeline import reading
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.run import run
-from ingest.raw import databases, records, sqlite_copy
+from ingest.raw import records, sqlite_copy
 from ingest.raw.store import DISK
 from ingest.source import Source
 from ingest.sources.cursor.source import SOURCE as CURSOR
@@ -79,13 +80,13 @@ def test_the_parts_of_a_database_are_handed_over_one_by_one(
 ) -> None:
     path = make(tmp_path)
     held = []
-    for reading in source.parse(str(path), DISK):
-        held.append(len(reading.parts))
-        reading.hand_over()
+    for found in source.parse(str(path), DISK):
+        held.append(len(found.parts))
+        found.hand_over()
     assert held == [1, 1, 1, 1, 1, 0]
-    assert len(reading.taken) == 5
-    *_, reading = source.parse(str(path), DISK)
-    assert len(reading.parts) == 5
+    assert len(found.taken) == 5
+    *_, found = source.parse(str(path), DISK)
+    assert len(found.parts) == 5
 
 
 @BOTH
@@ -123,7 +124,7 @@ def test_what_was_read_before_a_database_is_damaged_is_kept_and_archived(
     with monkeypatch.context() as broken:
         broken.setattr(rows.Shelf, "put", damaged)
         ledger = ingest(home, source, tmp_path / "there")
-    assert (ledger.documents, ledger.failed_reasons) == (3, {databases.DAMAGED: 1})
+    assert (ledger.documents, ledger.failed_reasons) == (3, {reading.DAMAGED: 1})
     (entry,) = archive.read(home, source).values()
     assert len(entry.segments) == 3
     before = corpus(home)
@@ -244,7 +245,7 @@ def test_of_a_database_with_damaged_pages_is_told_what_was_made_and_that_it_is_n
     said = ("seen", "ingested", "partial", "failed_files", "failed_reasons", "skipped")
     assert {key: told[key] for key in said} == {key: ledger.as_dict()[key] for key in said}
     assert (ledger.ingested, ledger.partial, ledger.failed_files) == (1, 1, 0)
-    assert ledger.failed_reasons == {databases.DAMAGED: 1}
+    assert ledger.failed_reasons == {reading.DAMAGED: 1}
     # What is not looked at again, and what the archive has, says nothing of what the file lacks.
     unchanged = run(home, source, roots, trust_stat=True)
     assert (unchanged.unchanged, unchanged.partial) == (1, 1)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from ingest.sources.chrome import source as chrome
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_chrome import DAY, configure, days, ingest

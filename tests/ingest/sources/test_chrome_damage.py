@@ -14,7 +14,7 @@ import brain
 from core.config import load
 from core.errors import Internal
 from core.home import Home
-from ingest.policy import forgetting
+from ingest import forgetting
 from ingest.sources.chrome import archive as chrome_archive
 from ingest.sources.chrome import source as chrome
 from ingest.sources.chrome.archive import examine, way_out

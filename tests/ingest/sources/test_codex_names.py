@@ -11,11 +11,11 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline import pulse
 from ingest.pipeline.pulse import waiting
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from ingest.sources.codex import source as codex
 from tests.ingest.sources.test_codex import NAME, OTHER, SESSION, Rollout, document, ingest, save
 from tests.ingest.transcripts import corpus

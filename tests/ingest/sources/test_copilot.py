@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from core.document import Document, split
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from ingest.sources.amp import source as amp
 from ingest.sources.copilot import source as copilot
 from ingest.sources.copilot.user_text import extract_user_text

@@ -14,9 +14,9 @@ import pytest
 from core.document import split
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from ingest.sources.cursor.parser import extract_user_text, shell_error
 from ingest.sources.gemini.parser import shell_exit_code
 from tests.ingest.archive.test_rows import again

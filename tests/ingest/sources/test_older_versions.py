@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive, recording
 from ingest.pipeline import state
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from tests.ingest.archive import test_rows as databases
 from tests.ingest.transcripts import SESSION, Script, corpus, from_the_archive_alone, ingest, lines, text
 

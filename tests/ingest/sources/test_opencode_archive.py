@@ -11,10 +11,10 @@ import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import forgetting
 from ingest.archive import archive
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
-from ingest.policy import forgetting
 from tests.ingest.transcripts import Record, corpus, from_the_archive_alone
 
 AT = 1_772_000_000_000

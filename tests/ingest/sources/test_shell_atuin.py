@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from core.document import Document, split
 from core.home import Home
 from ingest.archive import archive
-from ingest.raw import store
 from ingest.sources.shell import source as shell
 from tests.ingest.sources.test_shell import AT, body, ingest
 from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
@@ -190,7 +189,7 @@ def test_commands_of_excluded_folders_are_left_out_and_counted(home: Home, tmp_p
     Path(other.path("collections.yml")).write_text(f"collections: {{brain: {{path: brain}}}}\n{rule}")
     ingest(other, path.parent)
     assert list(corpus(other)) == ["shell__2026-04-28.md"]
-    held = b"".join(store.held(other.path("raw"), archive.read(other, "shell")[str(path)]))
+    held = b"".join(archive.held(other.path("raw"), archive.read(other, "shell")[str(path)]))
     assert b"make shown" in held
     assert b"hidden" not in held
 

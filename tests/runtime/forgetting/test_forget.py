@@ -16,8 +16,8 @@ from core import config, telemetry
 from core.document import render
 from core.errors import BadInput, LockContention
 from core.home import Home
+from ingest import forgetting
 from ingest.archive import archive
-from ingest.policy import forgetting
 from qmd.index.store import open_index
 from runtime.asking import envelope
 from runtime.asking.documents import Selection

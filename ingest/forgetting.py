@@ -13,8 +13,8 @@ from core.sqlite import connect
 from ingest.archive.keeping import FORGOTTEN
 from ingest.pipeline import remade
 from ingest.pipeline.state import FILE, State, hidden_key
-from ingest.pipeline.units import stem
 from ingest.registry import is_history
+from ingest.session.units import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

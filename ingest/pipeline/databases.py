@@ -12,14 +12,18 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING
 
+from ingest.archive.rows import Shelf, restored
+from ingest.pipeline.reading import DAMAGED, Reading, unreadable
+from ingest.raw.files import DATABASES
+from ingest.raw.records import REPLACED
+from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     import apsw
 
-    from ingest.archive.rows import Shelf
-    from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.files import SourceFile
     from ingest.raw.store import RawStore
@@ -28,9 +32,7 @@ if TYPE_CHECKING:
     Damage = tuple[str, str]
     Take = Callable[[apsw.Connection, dict[str, set[str]], Reading, Shelf], Iterator[None]]
 
-SUFFIXES = (".vscdb", ".sqlite", ".db")
 UNSETTLED = "written to all the time"
-DAMAGED = "damaged database"
 FOREIGN = "no SQLite database"
 NOTHING = hashlib.sha256().hexdigest()
 
@@ -49,7 +51,7 @@ def look(path: str) -> tuple[int, int, int]:
 def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
     """``files`` as ``discover`` found them, each database with its write-ahead log."""
     for file in files:
-        if file.path.endswith(SUFFIXES) and not file.skip:
+        if file.path.endswith(DATABASES) and not file.skip:
             with contextlib.suppress(OSError):
                 file.size, file.mtime_ns, file.inode = look(file.path)
     return files
@@ -57,7 +59,6 @@ def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
 
 def read(path: str, raw: RawStore, take: Take) -> Reading:
     """A database as ``stream`` reads it, with all its parts."""
-    from ingest.pipeline.reading import Reading
 
     reading = Reading(path, raw)
     for _ in _stream(reading, take):
@@ -73,7 +74,6 @@ def stream(path: str, raw: RawStore, take: Take) -> Iterator[Reading]:
 
     Raises nothing for what is in the file or for its not being readable: see ``Reading.failed``.
     """
-    from ingest.pipeline.reading import Reading
 
     reading = Reading(path, raw)
     yield from _stream(reading, take)
@@ -87,10 +87,6 @@ def _stream(reading: Reading, take: Take) -> Iterator[Reading]:
     from core.files import NO_ROOM
     from core.home import resolve
     from core.sqlite import is_full
-    from ingest.archive.rows import Shelf
-    from ingest.pipeline.reading import unreadable
-    from ingest.raw.records import REPLACED
-    from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
 
     path = reading.path
     shelf = Shelf(reading, lambda lines: _parts(reading, lines, take))
@@ -144,14 +140,6 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
             shelf.abandon()
 
 
-def in_part(reading: Reading) -> Damage | None:
-    """The damage that ended the reading of a database, where something of it was read before."""
-    failed = reading.failed
-    if failed is None or failed.reason != DAMAGED or not (reading.taken or reading.parts):
-        return None
-    return failed.reason, failed.detail
-
-
 def damage_of(row: FileRow) -> Damage | None:
     """The damage that ended the last reading of a database."""
     import json
@@ -178,7 +166,6 @@ def _date(reading: Reading) -> None:
 @contextlib.contextmanager
 def shelved(reading: Reading) -> Iterator[apsw.Connection]:
     """A database of the rows that the archive has of a file. Raises OSError."""
-    from ingest.archive.rows import restored
 
     with reading.raw.open(reading.path) as file, restored(file.lines) as connection:
         assert file.entry is not None
@@ -189,8 +176,6 @@ def shelved(reading: Reading) -> Iterator[apsw.Connection]:
 
 def _parts(of: Reading, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
     """Return unit → part of what the archive has of a database."""
-    from ingest.archive.rows import Shelf, restored
-    from ingest.pipeline.reading import Reading
 
     reading = Reading(of.path, of.raw)
     with restored(lines) as connection:
