@@ -6,12 +6,14 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.home import Home
 from ingest.sources.chrome import archive as chrome_archive
+from tests import homes
 from tests.conftest import Brain
 from tests.test_concurrency import transcripts
 from tests.test_faults import bound
@@ -46,47 +48,58 @@ COMMANDS = {
 _WRONG = re.compile(r"damaged|mv |report it|[A-Z]\w+Error|unable to open|readonly")
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> dict[str, Path]:
-    """The folders that the commands name."""
-    repository = tmp_path / "repository"
+def build(folder: Path) -> None:
+    """Make a home that has each of ``FILES``, and the folders that the commands name."""
+    repository = folder / "repository"
     repository.mkdir()
     (repository / "seal.py").write_text("def seal():\n    return 1\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "add the seal"]):
         subprocess.run([*_GIT, *words], cwd=repository, check=True)
-    return {"transcripts": transcripts(tmp_path / "transcripts", range(4)), "repository": repository}
+    transcripts(folder / "transcripts", range(4))
+    for name in ("sessions", "commits", "code"):
+        homes.run(*placed(COMMANDS[name], folder))
+    homes.run("hooks", "install")
+    homes.run("sync", "--dir", str(folder / "memory.git"))
+    homes.run("backup", "--no-verify")
+    homes.run("forget", "--match", "topic2", "--yes")
+    chrome_archive.Archive(Home(str(folder / "home"))).close()
+
+
+def placed(words: list[str], folder: Path) -> list[str]:
+    return [word.format(transcripts=folder / "transcripts", repository=folder / "repository") for word in words]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> homes.Stage:
+    return homes.Stage(tmp_path_factory.mktemp("permissions"), build)
 
 
 @pytest.fixture
-def filled(home: Home, tmp_path: Path, places: dict[str, Path], brain: Brain) -> Home:
-    """A home that has each of ``FILES``."""
-    for name in ("sessions", "commits", "code"):
-        assert brain(*(word.format(**places) for word in COMMANDS[name])).returncode == 0
-    for words in (["hooks", "install"], ["sync", "--dir", str(tmp_path / "memory.git")], ["backup", "--no-verify"]):
-        assert brain(*words).returncode == 0
-    assert brain("forget", "--match", "topic2", "--yes").returncode == 0
-    chrome_archive.Archive(home).close()
-    return home
+def folder(stage: homes.Stage) -> Iterator[Path]:
+    """The folder with the home, which is ``BRAIN_HOME``."""
+    folder = stage.reset()
+    with homes.environment(folder):
+        yield folder
 
 
 @pytest.mark.parametrize(("place", "mode"), [*((name, 0) for name in FILES), *((name, 0o500) for name in FOLDERS)])
 def test_what_may_not_be_written_is_named_with_its_chmod_and_never_moved(
-    filled: Home, places: dict[str, Path], brain: Brain, place: str, mode: int
+    folder: Path, brain: Brain, place: str, mode: int
 ) -> None:
-    path = Path(filled.path(place))
+    path = folder / "home" / place
     before = path.read_bytes() if path.is_file() else b""
-    transcripts(places["transcripts"], range(4), turns=9)
+    transcripts(folder / "transcripts", range(4), turns=9)
     path.chmod(mode)
     fixes = set()
     for name, words in COMMANDS.items():
-        done = bound(*(word.format(**places) for word in words))
+        done = bound(*placed(words, folder))
         printed = done.stdout + done.stderr
         assert done.returncode in (0, 1, 64), (name, printed)
         assert not _WRONG.search(printed), (name, printed)
         fixes |= set(re.findall(rf"chmod u\+rwX \S*/{place}\b", printed))
     (fix,) = fixes
-    assert not list(Path(filled.root).rglob("*.damaged"))
+    assert not list((folder / "home").rglob("*.damaged"))
     subprocess.run(shlex.split(fix), check=True)
     assert path.is_dir() or path.read_bytes() == before
     assert os.stat(path).st_mode & 0o700 == (0o700 if path.is_dir() else 0o600)
-    assert brain(*(word.format(**places) for word in COMMANDS["sessions"])).returncode == 0
+    assert brain(*placed(COMMANDS["sessions"], folder)).returncode == 0

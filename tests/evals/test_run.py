@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +33,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def indexed(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of scratch homes in which the sets of ``data`` are indexed and embedded."""
+    home = Home(str(tmp_path_factory.mktemp("indexed")))
+    home.make()
+    for each in sets.load([str(data)], home):
+        for corpus in each.corpora:
+            corpora.build(home, corpus, vectors=True)
+    return Path(corpora.cache(home))
+
+
+@pytest.fixture
+def ready(home: Home, indexed: Path) -> Home:
+    """A home with copies of the indexed sets."""
+    shutil.copytree(indexed, corpora.cache(home))
+    return home
+
+
 def _run(home: Home, data: Path, *arms: str, **given: Any) -> dict[str, Any]:
     settings = Settings(**{name: given.pop(name) for name in list(given) if name in Settings._fields})
     return run.run(home, sets.load([str(data)], home), [Chosen(arm) for arm in arms], settings, **given)
@@ -45,8 +64,8 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_arm_answers_every_set_through_the_product(home: Home, data: Path) -> None:
-    result = _run(home, data, *ARMS)
+def test_every_arm_answers_every_set_through_the_product(ready: Home, data: Path) -> None:
+    result = _run(ready, data, *ARMS)
     assert [(each["name"], each["questions"], each["documents"]) for each in result["sets"]] == [
         ("talk", 3, 4),
         ("trec", 4, 4),
@@ -75,48 +94,48 @@ def test_every_arm_answers_every_set_through_the_product(home: Home, data: Path)
     assert _rows(result, "trec")["qmd-lex"]["metrics"]["recall@1"] == pytest.approx(0.875), "one has two answers"
 
 
-def test_others_are_compared_with_the_baseline_in_pairs(home: Home, data: Path) -> None:
-    rows = _rows(_run(home, data, "ask", "qmd-lex"), "talk")
+def test_others_are_compared_with_the_baseline_in_pairs(ready: Home, data: Path) -> None:
+    rows = _rows(_run(ready, data, "ask", "qmd-lex"), "talk")
     assert "against" not in rows["qmd-lex"]
     assert rows["ask"]["against"] == {
         "arm": "qmd-lex",
         "questions": 3,
         "differences": {name: {"mean": 0.0, "low": None, "high": None} for name in rows["ask"]["metrics"]},
     }
-    assert _rows(_run(home, data, "ask", "qmd-lex", baseline="ask"), "talk")["qmd-lex"]["against"]["arm"] == "ask"
+    assert _rows(_run(ready, data, "ask", "qmd-lex", baseline="ask"), "talk")["qmd-lex"]["against"]["arm"] == "ask"
     with pytest.raises(BadInput):
-        _run(home, data, "ask", baseline="qmd-lex")
+        _run(ready, data, "ask", baseline="qmd-lex")
 
 
-def test_abstentions_are_counted_for_questions_that_have_no_answer_there(home: Home, data: Path) -> None:
-    row = _rows(_run(home, data, "qmd-lex"), "talk")["qmd-lex"]["abstention"]
+def test_abstentions_are_counted_for_questions_that_have_no_answer_there(ready: Home, data: Path) -> None:
+    row = _rows(_run(ready, data, "qmd-lex"), "talk")["qmd-lex"]["abstention"]
     assert row["false_abstentions"] == {"share": 0.0, "count": 0, "questions": 3}
     # Of the other set's four questions no word occurs in these dialogs; the other dialog's words do not either.
     assert row["wrong_set_answered"] == {"share": 0.0, "count": 0, "questions": 4}
     assert row["wrong_conversation_answered"]["questions"] == 3
-    assert _rows(_run(home, data, "qmd-lex"), "trec")["qmd-lex"]["abstention"]["wrong_conversation_answered"] is None
+    assert _rows(_run(ready, data, "qmd-lex"), "trec")["qmd-lex"]["abstention"]["wrong_conversation_answered"] is None
 
 
-def test_the_users_own_memory_is_neither_written_nor_counted(home: Home, data: Path) -> None:
-    _run(home, data, "ask", "qmd-lex", cold=1)
-    kept = _files(Path(home.root))
+def test_the_users_own_memory_is_neither_written_nor_counted(ready: Home, data: Path) -> None:
+    _run(ready, data, "ask", "qmd-lex", cold=1)
+    kept = _files(Path(ready.root))
     assert {name.partition("/")[0] for name in kept} == {"state"}
     assert {name.split("/")[1] for name in kept} == {"eval"}
-    assert all(path.stat().st_mode & 0o077 == 0 for path in Path(home.state, "eval").glob("*"))
+    assert all(path.stat().st_mode & 0o077 == 0 for path in Path(ready.state, "eval").glob("*"))
 
 
-def test_whole_processes_are_measured_beside_the_floor(home: Home, data: Path) -> None:
-    rows = _rows(_run(home, data, "ask", "qmd-lex", cold=2), "trec")
+def test_whole_processes_are_measured_beside_the_floor(ready: Home, data: Path) -> None:
+    rows = _rows(_run(ready, data, "ask", "qmd-lex", cold=2), "trec")
     cold = rows["ask"]["cold_ms"]
     assert cold["questions"] == 2
     assert cold["floor_p50"] < cold["p50"] <= cold["p95"]
     assert "cold_ms" not in rows["qmd-lex"]
 
 
-def test_a_second_run_finds_its_corpora(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = _run(home, data, "qmd-lex")
+def test_a_second_run_finds_its_corpora(ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _run(ready, data, "qmd-lex")
     jobs = _watch(monkeypatch)
-    second = _run(home, data, "qmd-lex")
+    second = _run(ready, data, "qmd-lex")
     assert [job["op"] for job in jobs] == ["ask", "ask"]
     assert [each["arms"][0]["metrics"] for each in first["sets"]] == [
         each["arms"][0]["metrics"] for each in second["sets"]
@@ -151,9 +170,9 @@ def test_vectors_are_made_for_arms_that_need_them_and_kept(
     assert [job["op"] for job in jobs[4:]] == ["ask"]
 
 
-def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(home: Home, data: Path) -> None:
+def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(ready: Home, data: Path) -> None:
     arms = ("ask-warm", "ask", "ask-warm:mode=vec", "ask-warm:min_score=1")
-    rows = _rows(_run(home, data / "trec", *arms), "trec")
+    rows = _rows(_run(ready, data / "trec", *arms), "trec")
     assert rows["ask-warm"]["metrics"]["hit@1"] == 1
     assert rows["ask-warm"]["errors"] == 0
     assert rows["ask-warm"]["clocks"] == {"words and meaning, by the model": 4}
@@ -166,10 +185,10 @@ def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(home: Home, data
 
 
 def test_a_model_that_does_not_load_is_why_the_warm_arm_is_skipped(
-    home: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+    ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (dataset,) = sets.load([str(data / "trec")], home)
-    built = corpora.build(home, dataset.corpora[0], vectors=True)
+    (dataset,) = sets.load([str(data / "trec")], ready)
+    built = corpora.build(ready, dataset.corpora[0], vectors=True)
     scratch = Home(built.root)
     place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
     monkeypatch.setenv("PYTHONPATH", str(data))
@@ -193,10 +212,10 @@ def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
 
 
 def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
-    home: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+    ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (dataset,) = sets.load([str(data / "trec")], home)
-    built = corpora.build(home, dataset.corpora[0])
+    (dataset,) = sets.load([str(data / "trec")], ready)
+    built = corpora.build(ready, dataset.corpora[0])
     scratch = Home(built.root)
     place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
     monkeypatch.setattr("evals.arms_ask.Request", type("Request", (), {"__slots__": ("limit",)}))
@@ -229,28 +248,30 @@ def test_the_hybrid_arm_is_asked_by_the_model_however_small_a_set_is(home: Home,
 
 
 def test_the_order_of_a_reranker_is_measured_where_one_is_configured(
-    home: Home, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ready: Home, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("QMD_RERANK_MODEL", raising=False)
-    shipped = Path(config.locate(home)).read_text(encoding="utf-8")
+    shipped = Path(config.locate(ready)).read_text(encoding="utf-8")
     arms = ("qmd-hybrid", "qmd-hybrid+rerank")
-    row = _rows(_run(home, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
+    row = _rows(_run(ready, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
     assert "no reranker is configured" in row["skipped"]
-    own = Path(home.root, "collections.yml")
+    own = Path(ready.root, "collections.yml")
     place = folder(tmp_path / "tiny")
     own.write_text(f"{shipped}\nrerank:\n  path: {place}\n  timeout_s: 60\n")
-    rows = _rows(_run(home, data / "trec", *arms), "trec")
+    rows = _rows(_run(ready, data / "trec", *arms), "trec")
     reranked = rows["qmd-hybrid+rerank"]
     assert reranked["errors"] == 0
     assert reranked["metrics"]["recall@10"] == rows["qmd-hybrid"]["metrics"]["recall@10"], "the same candidates"
     (place / "model.onnx").write_bytes(b"no model")
     own.write_text(f"{shipped}\nrerank:\n  path: {place}\n  timeout_s: 59\n")
-    row = _rows(_run(home, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
+    row = _rows(_run(ready, data / "trec", *arms), "trec")["qmd-hybrid+rerank"]
     assert "does not load" in row["skipped"]
 
 
-def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = _run(home, data, "qmd-lex", "ask")
+def test_a_run_that_was_cut_short_goes_on_where_it_was(
+    ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _run(ready, data, "qmd-lex", "ask")
     asked = 0
     original = child.work
 
@@ -265,12 +286,12 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, m
     with monkeypatch.context() as patched:
         patched.setattr(child, "work", dies)
         with pytest.raises(KeyboardInterrupt):
-            _run(home, data, "qmd-lex", "ask")
-    (torn,) = [path for path in Path(home.state, "eval", "partial").rglob("*.jsonl") if "ask" in path.name]
+            _run(ready, data, "qmd-lex", "ask")
+    (torn,) = [path for path in Path(ready.state, "eval", "partial").rglob("*.jsonl") if "ask" in path.name]
     with torn.open("ab") as stream:
         stream.write(b'{"id": "half a li')
     jobs = _watch(monkeypatch)
-    again = _run(home, data, "qmd-lex", "ask")
+    again = _run(ready, data, "qmd-lex", "ask")
     assert (whole["resumed"], again["resumed"]) == (False, True)
     left = [
         question for job in jobs if job["op"] == "ask" for corpus in job["corpora"] for question in corpus["questions"]
@@ -280,13 +301,13 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(home: Home, data: Path, m
     for name in ("talk", "trec"):
         for arm in ("qmd-lex", "ask"):
             assert _rows(again, name)[arm]["metrics"] == _rows(whole, name)[arm]["metrics"]
-    assert not list(Path(home.state, "eval", "partial").iterdir())
+    assert not list(Path(ready.state, "eval", "partial").iterdir())
 
 
-def test_an_arm_that_cannot_run_says_why(home: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_arm_that_cannot_run_says_why(ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("BRAIN_REAL_QMD", raising=False)
-    row = _rows(_run(home, data, "qmd-lex", "real-qmd"), "trec")["real-qmd"]
+    row = _rows(_run(ready, data, "qmd-lex", "real-qmd"), "trec")["real-qmd"]
     assert row == {"arm": "real-qmd", "skipped": "no qmd on PATH (BRAIN_REAL_QMD=…/dist/cli/qmd.js names one)"}
 
 
