@@ -14,8 +14,8 @@ from brain import main
 class Stage:
     """A folder with a home and its raw files, at one path for all tests of a module.
 
-    ``build(folder)`` fills the folder once, with ``BRAIN_HOME`` at its ``home``. ``reset`` restores that state: paths in
-    the home's records stay true, which they would not in a copy elsewhere.
+    ``build(folder)`` fills the folder once, with ``BRAIN_HOME`` at its ``home``. ``reset`` restores that state, at the
+    same path, since a home records absolute paths.
     """
 
     def __init__(self, place: Path, build: Callable[[Path], None]) -> None:
