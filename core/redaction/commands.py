@@ -189,6 +189,10 @@ def is_impacket(found: Found) -> int:
 # Arguments: up to the next one of a command, and its value, which is in quotes or ends with the word.
 _ARGUMENTS = r"(?:[^\n|;&]* )?"
 _ECHOED = r"(?:echo|printf)(?: -n| [\"']?%s(?:\\{1,2}n)?[\"']?)? "
+_READ_BY = (
+    r"\| ?(?:sudo )?(?:az devops|op (?:signin|account)|bw (?:unlock|login)|su(?: |$)|cargo login|npm login|keepassxc"
+    r"|restic|borg|glab auth|doctl auth|heroku|vault|rclone|steghide|zip|7z|unzip)"
+)
 ROWS = (
     Row(
         "password",
@@ -253,12 +257,9 @@ ROWS = (
         _ECHOED + GIVEN,
         ARGUMENT,
         is_given,
-        tail=rf"{GIVEN} ?\| ?(?:sudo )?(?:az devops|op (?:signin|account)|bw (?:unlock|login)|su(?: |$)"
-        r"|cargo login|npm login"
-        r"|keepassxc|restic|borg"
-        r"|glab auth|doctl auth|heroku|vault|rclone|steghide|zip|7z|unzip)",
+        tail=rf"{GIVEN} ?{_READ_BY}",
         is_word=False,
-        is_behind=True,
+        prefilter=_READ_BY,
     ),
     Row(
         "password",
@@ -411,10 +412,10 @@ PRINTED = Rule(
     _printed,
 )
 PROGRAMS = (
-    # Folders of Claude's are called `-Users-…`.
+    # Folders of Claude's are called `-Users-…`, and `date -u +%H:%M` gives no user.
     place(
         "curl",
-        Prefilter((r"(?:\s|\\[nt])(?:-u[ =]*|--(?:proxy-)?user[ =]+)[^\s:]+:[^\s/]",)),
+        Prefilter((r"(?:\s|\\[nt])(?:-u[ =]*|--(?:proxy-)?user[ =]+)[\"'\\]*[^\s:\"'%\\]+:[^\s/]",)),
         _CURL,
         _program,
     ),

@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache, lru_cache
 
-from core.redaction.rule import made
+from core.redaction.rule import expanded, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,14 @@ def together(alternatives: Iterable[str]) -> str:
 
 
 # The same for the automaton. One letter with its case is enough: each such letter takes a place in every state.
-SCREENED_PASSWORD = together((*_PASSWORDS, *(f"{word}pass" for word in _PASSES)))
+# Identifiers that machines draw hold `pWD` by chance.
+SCREENED_PASSWORD = together(
+    (
+        *(word for word in _PASSWORDS if word != "pwd"),
+        *("(?-i:pw)d", "(?-i:P)wd"),
+        *(f"{word}pass" for word in _PASSES),
+    )
+)
 SCREENED_NAMED = together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word in _KEYS)))
 
 # What may precede a word: JSON's escape of it, another escape, an address's, a colour.
@@ -57,7 +64,7 @@ _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[
 def screened(prefilters: Iterable[Prefilter]) -> str:
     """Return one pattern for the automaton of all ``prefilters``: names and beginnings of words are in it once."""
     prefilters = tuple(prefilters)
-    found = [pattern for prefilter in prefilters for pattern in prefilter.anywhere]
+    found = [each for prefilter in prefilters for pattern in prefilter.anywhere for each in expanded(pattern)]
     for names, behind in (
         (SCREENED_PASSWORD, [prefilter.after_passwords for prefilter in prefilters if prefilter.after_passwords]),
         (SCREENED_NAMED, [prefilter.after_names for prefilter in prefilters if prefilter.after_names]),
@@ -66,7 +73,7 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
             found.append(rf"(?:{names})[\w.-]*(?:{'|'.join(behind)})")
     opening = [pattern for prefilter in prefilters for pattern in prefilter.opening]
     if opening:
-        found.append(rf"{_BEFORE}(?:{together(opening)})")
+        found.append(rf"{_BEFORE}(?:{together(each for pattern in opening for each in expanded(pattern))})")
     return f"(?i:{together(found)})"
 
 

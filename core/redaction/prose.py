@@ -18,8 +18,8 @@ from core.redaction.looks import (
     is_worded,
 )
 from core.redaction.names import FOREIGN, VOCABULARY, is_other_key
-from core.redaction.rule import Found, Prefilter, Row, Rule, cleaned, each, first, made
-from core.redaction.shapes import AHEAD, END, is_part
+from core.redaction.rule import AHEAD, END, Found, Prefilter, Row, Rule, cleaned, each, first, made
+from core.redaction.shapes import is_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -256,6 +256,12 @@ _CODE = (
     r"(?:sms|verification|security|confirmation|authentication|auth|login|log-in|sign-in|2fa|mfa|otp|access|activation"
     r"|unlock|one-time|single-use)[ -](?:pass)?code|one[- ]time (?:pass)?(?:code|word|password|pin)|otp|passcode"
 )
+# What follows a secret and names it.
+_IS_OURS = (
+    r"(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
+    r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
+    r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b"
+)
 ROWS = (
     # `the key velvet-mole-3391`, `master key is …`, `use the token …`.
     Row(
@@ -299,11 +305,8 @@ ROWS = (
         AHEAD,
         rf"[A-Za-z0-9]{CHOSEN}",
         is_named_behind,
-        tail=r"[\"'`*)]{0,3}(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )"
-        r"(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
-        r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
-        r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b",
-        is_behind=True,
+        tail=r"[\"'`*)]{0,3}" + _IS_OURS,
+        prefilter=_IS_OURS,
         is_word=False,
     ),
     Row(
@@ -323,7 +326,7 @@ ROWS = (
         is_pin,
         tail=rf" is (?:your|my) (?:[\w.-]{{1,20}} ){{0,3}}(?:{_CODE}|code|pin)",
         is_word=False,
-        is_behind=True,
+        prefilter="[0-9] is (?:your|my) ",
     ),
     Row(
         "otp",
@@ -383,7 +386,8 @@ RULES = (
                 ),
                 *each(
                     "passcode|passphrase|passw(?:or)?d|pwd",
-                    r"(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(]*(?:[!@#$%^&+0-9]|\*[^\s*])|\\*[\"'`])",
+                    # No `pwd && ls`.
+                    r"(?:'s)?\s+(?:(?:for|of|on)\s|[^\s:=\\\"'`(&]*(?:[!@#$%^+0-9]|[&*][^\s&*])|\\*[\"'`])",
                 ),
                 *each(
                     "passcode|passphrase|passw(?:or)?d|pwd",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 QUOTE = r"(?:\\*[\"'`])"
 SPACE = r"(?:[ \t]|\\t)"
 BREAK = r"(?:(?:\\r|\r)?(?:\n|\\n))"
+# Before and behind a number that is by itself. Encoded bytes have other signs.
+AHEAD = r"(?:^|[\s\"'`=:(<>|*]|\\[nrt])"
+END = r"(?:$|[^0-9A-Za-z.-]|[.-](?:$|[^0-9A-Za-z]))"
 # Bytes that a long text is looked through in, and more than any rule goes on behind where it begins.
 PIECE = 1 << 14
 OVER = 1 << 13
@@ -74,6 +77,73 @@ def is_begun(data: bytes, start: int) -> bool:
 def each(words: str, behind: str) -> tuple[str, ...]:
     """Return each of ``words`` (with bars between them) with what follows, so that RE2 can share its beginning."""
     return tuple(word + behind for word in words.split("|"))
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return the parts of ``pattern`` between its bars, of which none is in a group."""
+    if "|" not in pattern:
+        return [pattern]
+    depth = start = 0
+    found = []
+    for piece in re.finditer(r"\\.|\[(?:\\.|[^\]\\])+\]|[()|]", pattern):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "|" and not depth:
+            found.append(pattern[start : piece.start()])
+            start = piece.end()
+    return [*found, pattern[start:]]
+
+
+def expanded(pattern: str) -> list[str]:
+    """Return ``pattern`` as alternatives without a group at their beginning, so that RE2 can share beginnings."""
+    found = []
+    for part in alternatives(pattern):
+        head = made(r"\(\?:").match(part)
+        end = _closed(part) if head else 0
+        if head and part[end : end + 1] not in ("?", "*", "+", "{"):
+            found += [
+                each for inner in alternatives(part[head.end() : end - 1]) for each in expanded(inner + part[end:])
+            ]
+        else:
+            found.append(part)
+    return found
+
+
+def _closed(pattern: str) -> int:
+    """Return where the group ends that ``pattern`` begins with."""
+    depth = 0
+    for piece in re.finditer(r"\\.|\[(?:\\.|[^\]\\])+\]|[()]", pattern):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if not depth:
+            return piece.end()
+    raise ValueError(pattern)
+
+
+# One piece of a pattern with its count: an escape, a class, a bracket, or a character.
+_PIECE = (
+    r"(?P<piece>\\.|\[(?:\\.|[^\]\\])+\]|\(\?[a-z-]*:|[^\\\[])"
+    r"(?P<count>(?:[?*+]|\{\d+(?:,\d*)?\})\??)?"
+)
+
+
+def literal(pattern: str) -> str:
+    """Return the longest text, in small letters, that each match of ``pattern`` has; "" for none.
+
+    ``pattern`` has no bars outside of groups.
+    """
+    longest = run = ""
+    depth = 0
+    for match in made(_PIECE).finditer(pattern):
+        piece = match["piece"]
+        is_plain = not depth and not match["count"] and ((piece not in "^$.()" and len(piece) == 1) or is_sign(piece))
+        depth += piece.startswith("(") - (piece == ")")
+        run = run + piece[-1].lower() if is_plain else ""
+        longest = max(longest, run, key=len)
+    return longest
+
+
+def is_sign(piece: str) -> bool:
+    """Return True if a piece of a pattern is an escaped sign."""
+    return len(piece) == 2 and piece[0] == "\\" and not piece[1].isalnum()
 
 
 class Prefilter:
@@ -200,7 +270,7 @@ class Found:
 class Row:
     """A rule of which RE2 finds head, value and tail, and a function accepts the value."""
 
-    __slots__ = tuple("accept head is_behind is_one is_rare is_word kind tail value words".split())
+    __slots__ = tuple("accept head is_one is_rare is_word kind prefilter tail value words".split())
 
     def __init__(
         self,
@@ -214,7 +284,7 @@ class Row:
         is_word: bool = True,
         is_one: bool = False,
         is_rare: bool = False,
-        is_behind: bool = False,
+        prefilter: str = "",
     ) -> None:
         """Keep the fields.
 
@@ -228,7 +298,7 @@ class Row:
             is_word: The head begins where a word begins.
             is_one: The head is the value's beginning, and says enough for the automaton; one of ``words`` is in it.
             is_rare: The words are so rare that the automaton looks for them alone.
-            is_behind: Only the tail is telling: the automaton looks for the tail.
+            prefilter: The pattern for the automaton, where it is not made of the others.
         """
         self.kind = kind
         self.words = tuple(words.split(", ")) if words else ()
@@ -239,7 +309,7 @@ class Row:
         self.is_word = is_word
         self.is_one = is_one
         self.is_rare = is_rare
-        self.is_behind = is_behind
+        self.prefilter = prefilter
 
     @property
     def pattern(self) -> str:
@@ -252,8 +322,8 @@ class Row:
         """The pattern for the automaton, which each find has."""
         if self.is_rare:
             return "|".join(word.translate(_LITERAL) for word in self.words)
-        if self.is_behind:
-            return self.tail
+        if self.prefilter:
+            return self.prefilter
         return self.head if self.is_one else f"{self.head}(?:{self.value}){self.tail}"
 
     def clean(self, data: bytes, counts: dict[str, int]) -> bytes:
@@ -299,7 +369,7 @@ def prefilter_of(rows: Iterable[Row]) -> Prefilter:
         if row.is_rare:
             anywhere.setdefault("", []).append(row.screened)
             continue
-        shared = row.head if row.screened.startswith(row.head) and row.head else ""
+        shared = row.head if row.head and row.screened.startswith(row.head) else ""
         found = opening if row.is_word else anywhere
         found.setdefault(shared, []).append(row.screened.removeprefix(shared))
     return Prefilter(_shared(anywhere), _shared(opening))
@@ -313,17 +383,3 @@ def _shared(found: dict[str, list[str]]) -> tuple[str, ...]:
 def loose(pattern: str) -> str:
     """Return ``pattern`` with counts that cost the automaton few states; what matched before still matches."""
     return re.sub(r"\{(\d+)(?:,\d*)?\}", lambda match: f"{{{min(int(match[1]), 16)},}}", pattern)
-
-
-def alternatives(pattern: str) -> list[str]:
-    """Return the parts of ``pattern`` between its bars, of which none is in a group."""
-    if "|" not in pattern:
-        return [pattern]
-    depth = start = 0
-    found = []
-    for piece in re.finditer(r"\\.|\[(?:\\.|[^\]\\])+\]|[()|]", pattern):
-        depth += (piece[0] == "(") - (piece[0] == ")")
-        if piece[0] == "|" and not depth:
-            found.append(pattern[start : piece.start()])
-            start = piece.end()
-    return [*found, pattern[start:]]

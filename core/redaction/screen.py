@@ -14,12 +14,21 @@ from core.redaction import assignments, commands, prose, shapes, structures
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
 from core.redaction.private import PRIVATE
-from core.redaction.rule import OVER, PIECE, Rule, prefilter_of, whether, which, without_rows
+from core.redaction.rule import (
+    OVER,
+    PIECE,
+    Rule,
+    alternatives,
+    literal,
+    prefilter_of,
+    which,
+    without_rows,
+)
 from core.redaction.tokens import TOKENS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from core.redaction.rule import Row
 
@@ -45,12 +54,10 @@ OF_LINES: tuple[Rule, ...] = (
     Rule("row", prefilter_of(LINES), clean=lambda text, counts: without_rows(LINES, text, counts)),
 )
 RULES = (*WHOLES, *OF_LINES)
+# Too many for a number each in the automaton: each is known by a literal as well.
+_PROGRAMS = {rule.name: rule for rule in commands.PROGRAMS if rule.name.startswith("program ")}
 # The names of the rules of which a text in pieces can have finds in several of them. A token has no end of line in it.
 OVER_LINES = tuple(rule.name for rule in WHOLES if rule is not TOKENS)
-# The rows have an automaton of their own: in one with all others each pattern multiplies the states, and what a state
-# costs is more than a second look at the bytes.
-_APART = ("row", "span")
-
 # A markdown escape in a word: `API\_KEY`, `ghp\_…`. The rules read it without its backslash.
 ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
 # A character that could have been written plainly was not: looked at once it is decoded.
@@ -91,25 +98,16 @@ def suspects(data: bytes) -> bool:
     """Return True if ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
     global _match
     if _match is None:
-        rules = screened(rule.prefilter for rule in RULES if rule.name not in _APART)
+        rules = screened(rule.prefilter for rule in RULES)
         _match = which("|".join((rules, ESCAPE, _ESCAPED, *ESCAPED)), rf"{_GOES_ON}|{_COLOUR}|{_SIGN}")
     found = _match(data)
-    apart = whether(_apart())
-    plain = data
     if found == [1]:
         # A command that goes on in the next line counts as one, and a text in colours as one without.
         plain = re.sub(_GOES_ON.encode(), b" ", data)
         plain = re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
         plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         found = _match(plain)
-    if (found and found != [1]) or apart(data) or (plain is not data and apart(plain)):
-        return True
-    return not data.isascii() and holds_foreign(data)
-
-
-@cache
-def _apart() -> str:
-    return screened(rule.prefilter for rule in RULES if rule.name in _APART)
+    return bool(found and found != [1]) or (not data.isascii() and holds_foreign(data))
 
 
 def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:
@@ -149,28 +147,45 @@ def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool]
 
 def suspected(data: bytes, names: Iterable[str]) -> set[str]:
     """Return the ``names`` of the rules that may find something in ``data``, UTF-8 text."""
-    wanted = tuple(names)
+    wanted = frozenset(names)
     if len(data) <= PIECE:
         return _suspected(data, wanted)
     # Little of a long text is suspicious: only that is worth a look for each rule.
     found: set[str] = set()
     for start in range(0, len(data), PIECE):
-        found |= _suspected(data[start : start + PIECE + OVER], wanted)
+        found |= _suspected(data[start : start + PIECE + OVER], wanted - found)
     return found
 
 
-def _suspected(data: bytes, names: tuple[str, ...]) -> set[str]:
+def _suspected(data: bytes, names: Collection[str]) -> set[str]:
     if not suspects(data):
         return set()  # one automaton instead of one for each rule
-    order, match = _by_name(names)
-    found = {order[number] for number in match(data) or ()}
+    found: set[str] = set()
+    for rules in (WHOLES, OF_LINES):
+        if any(rule.name in names for rule in rules):
+            groups, match = _by_group(rules)
+            found.update(name for number in match(data) or () for name in groups[number])
     if "foreign" in names and holds_foreign(data):
         found.add("foreign")
-    return found
+    found.intersection_update(names)
+    if found.isdisjoint(_PROGRAMS):
+        return found
+    folded = data.lower()
+    return {name for name in found if name not in _PROGRAMS or any(map(folded.__contains__, _literals(name)))}
 
 
 @cache
-def _by_name(names: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[bytes], list[int] | None]]:
-    """Return the names of rules in the order of an automaton, and the automaton."""
-    rules = [rule for rule in RULES if rule.name in names and rule.prefilter]
-    return tuple(rule.name for rule in rules), which(*(screened([rule.prefilter]) for rule in rules))
+def _by_group(rules: tuple[Rule, ...]) -> tuple[tuple[tuple[str, ...], ...], Callable[[bytes], list[int] | None]]:
+    """Return the names of rules by their number in an automaton, in which single programs have one number, and it."""
+    single = [rule for rule in rules if rule.prefilter and rule.name not in _PROGRAMS]
+    programs = [rule for rule in rules if rule.name in _PROGRAMS]
+    groups = [*([rule] for rule in single), *([programs] if programs else [])]
+    patterns = (screened([rule.prefilter for rule in group]) for group in groups)
+    return tuple(tuple(rule.name for rule in group) for group in groups), which(*patterns)
+
+
+@cache
+def _literals(name: str) -> tuple[bytes, ...]:
+    """Return texts in small letters of which each find of a program's rule has one."""
+    prefilter = _PROGRAMS[name].prefilter
+    return tuple(literal(each).encode() for pattern in prefilter.anywhere for each in alternatives(pattern))

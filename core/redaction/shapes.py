@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 
 from core.redaction.looks import is_drawn, is_placeholder
-from core.redaction.rule import QUOTE, Found, Row
+from core.redaction.rule import AHEAD, END, QUOTE, Found, Row
 
 _HEX = "[0-9a-f]"
 _B64 = "[A-Za-z0-9+/]"
 _CRYPT = "[./0-9A-Za-z]"
 _B58 = "[1-9A-HJ-NP-Za-km-z]"
-# Before and behind a number that is by itself. Encoded bytes have other signs.
-AHEAD = r"(?:^|[\s\"'`=:(<>|*]|\\[nrt])"
-END = r"(?:$|[^0-9A-Za-z.-]|[.-](?:$|[^0-9A-Za-z]))"
 
 
 # Issuer: what the number begins with (first, last), and how long it is.
@@ -183,6 +180,7 @@ NUMBERS = (
         "[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}",
         is_ssn,
         tail=END,
+        prefilter=r"(?:ssn|\bitin|social|soc sec)[^0-9\n]*[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]",
         is_word=False,
     ),
     Row(
@@ -365,7 +363,7 @@ TOKENS = (
         "wallet",
         "",
         AHEAD,
-        rf"(?-i:5{_B58 * 50}|[KL]{_B58 * 51})",
+        rf"(?-i:5[HJK]{_B58 * 49}|(?:K[w-z]|L[1-5]){_B58 * 50})",
         is_wif,
         tail=END,
         is_word=False,
@@ -378,6 +376,8 @@ TOKENS = (
         rf"(?:0x)?{_HEX}{{64}}",
         is_any,
         is_word=False,
+        prefilter=r"(?:wallet|signingkey|private[ _]?key|privkey|from_key|importaccount|importrawkey)\w*[^\w]+"
+        rf"(?:(?:is|was)[^\w]+)?(?:0x)?{_HEX}{{16}}",
     ),
 )
 

@@ -582,7 +582,7 @@ PLACES = (
         "connection",
         Prefilter(
             (
-                *(r"(?-i:A)C[0-9a-f]{32}", r"jdbc:oracle:", *each("expdp|impdp|sqlldr|sqlplus", r"\s")),
+                *(r"(?-i:A)C[0-9a-f]{16}", r"jdbc:oracle:", *each("expdp|impdp|sqlldr|sqlplus", r"\s")),
                 *(r"@(?:tcp|unix|udp)\(", r":(?:[0-9]{4,5}|\*):[\w.*-]+:[\w.*-]+:[^\s:]"),
             )
         ),
