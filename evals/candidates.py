@@ -10,7 +10,7 @@ from core import config, frontmatter
 from core.redaction import clean
 from evals import recognised, remembered
 from evals.dataset import order
-from qmd.index import catalogue, titles
+from qmd.index import catalogue, facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +86,7 @@ def read(
         if progress is not None and number % 100 == 0:
             progress(number, total, "reading documents")
         # As a whole: a line of a private span shows neither end of it.
-        title, text = clean(titles.title(text, row.path), {}), clean(text, {})
+        title, text = clean(facts.title(text, row.path), {}), clean(text, {})
         for kind, said in _draw(title, text, row.fields):
             pools[kind].add(said, document)
         if row.dated:

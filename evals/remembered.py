@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from evals.dataset import order
 from qmd.index import catalogue
-from qmd.search.terms import STOP
+from qmd.index.terms import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

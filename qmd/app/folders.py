@@ -7,7 +7,7 @@ from os.path import abspath, join, normpath, realpath
 
 from qmd import config_file, trust
 from qmd.app.output import ago, file_size, listed_date
-from qmd.index import catalogue, collections, contexts, retrieve, virtual
+from qmd.index import catalogue, collections, retrieve, virtual
 from qmd.settings import DEFAULT_GLOB, home, working_directory
 
 TYPE_CHECKING = False
@@ -329,7 +329,7 @@ def _add_context(session: Session, given: str, text: str) -> None:
 def _list_contexts(session: Session) -> None:
     out = session.out
     session.index  # noqa: B018  # brings the index's collections up to date with the configuration
-    listed = contexts.listed(session.config)
+    listed = collections.listed(session.config)
     if not listed:
         out.line(out.paint("dim", "No contexts configured. Use 'qmd context add' to add one."))
         return

@@ -28,7 +28,7 @@ def search(session: Session) -> None:
         return
     shown = [hit for hit in found if hit.score >= arguments.min_score][:limit]
     texts = lex.bodies(connection, shown)
-    from qmd.index.contexts import Contexts
+    from qmd.index.collections import Contexts
 
     contexts = Contexts(connection)
     results = [

@@ -86,7 +86,7 @@ def query(session: Session) -> None:
         out.error(f"Warning: not reranked: {judge.reason}; in the order of the fused ranks")
     elif judge is not None:
         out.error(out.paint("dim", f"Reranked by {judge.name}"))
-    from qmd.index.contexts import Contexts
+    from qmd.index.collections import Contexts
 
     contexts = Contexts(connection)
     results = [
@@ -187,7 +187,7 @@ def vsearch(session: Session) -> None:
     if not found:
         show_none(session.out, shape)
         return
-    from qmd.index.contexts import Contexts
+    from qmd.index.collections import Contexts
 
     contexts = Contexts(connection)
     texts = lex.bodies(connection, found)

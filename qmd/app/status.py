@@ -9,7 +9,7 @@ from qmd import ecma
 from qmd.app import semantic
 from qmd.app.embedding import active
 from qmd.app.output import ago, file_size
-from qmd.index import catalogue, collections, contexts, virtual
+from qmd.index import catalogue, collections, virtual
 from qmd.vectors import models, syntax
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ _PREVIEW = 60
 
 def status(session: Session) -> None:
     """Print the state of the index."""
-    from qmd.index import spaces
+    from qmd.index import collections, spaces
 
     out = session.out
     connection = session.index
@@ -94,7 +94,7 @@ def _daemon(session: Session) -> None:
 
 def _collections(session: Session, stored: list[Stored]) -> None:
     out = session.out
-    listed = contexts.listed(session.config)
+    listed = collections.listed(session.config)
     out.line(f"\n{out.paint('bold', 'Collections')}")
     for each in stored:
         age = ago(each.latest) if each.latest else "never"
@@ -187,11 +187,11 @@ def _some(names: list[str]) -> str:
 
 def cleanup(session: Session) -> None:
     """Remove orphans; with ``--dry-run`` only print them."""
-    from qmd.index import orphans
+    from qmd.index import cleanup
 
     out = session.out
     dry = "dry-run" in session.arguments.flags
-    counts = orphans.preview(session.index) if dry else orphans.clean(session.index_to_write)
+    counts = cleanup.preview(session.index) if dry else cleanup.clean(session.index_to_write)
     if dry:
         out.line("Dry run — no changes made.\n")
     rows = (

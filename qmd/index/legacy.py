@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from core.errors import EngineMissing
-from qmd.index import cjk
+from qmd.index import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def refill(connection: apsw.Connection) -> None:
         last = rows[-1][0]
         connection.executemany(
             "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
-            [(identity, *map(cjk.normalize, texts)) for identity, *texts in rows],
+            [(identity, *map(terms.spaced_out, texts)) for identity, *texts in rows],
         )
     connection.execute("INSERT OR REPLACE INTO store_config VALUES('fts_cjk_normalized_version', ?)", (_SPACED,))
 

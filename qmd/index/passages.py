@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from core import frontmatter
-from qmd.index import cjk
+from qmd.index import terms
 
 WORDS = 200
 _LONGEST_LINE = 300
@@ -31,13 +31,13 @@ _HUMP = re.compile(rb"A(?:(?<=[a0]A)|(?=Aaa))")
 def cut(text: str, spaced: bool | None = None) -> array[int]:
     """The passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
 
-    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced``: what ``cjk.has_cjk`` says of it.
+    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced``: what ``terms.has_cjk`` says of it.
     """
     found = frontmatter.bounds(text)
     position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0
-    plain = not (cjk.has_cjk(text) if spaced is None else spaced)
+    plain = not (terms.has_cjk(text) if spaced is None else spaced)
     for line in text[position:].splitlines(keepends=True):
         length = len(line)
         dense = _CHARACTERS_A_WORD if plain else _characters_a_word(line)
@@ -70,11 +70,11 @@ class Cut:
     __slots__ = ("bounds", "rows")
 
     def __init__(self, text: str) -> None:
-        spaced = cjk.has_cjk(text)
+        spaced = terms.has_cjk(text)
         self.bounds = cut(text, spaced)
         found = bodies(text, self.bounds)
         words = inner_words_of(text, self.bounds)
-        self.rows = list(zip(map(cjk.normalize, found) if spaced else found, words, strict=True))
+        self.rows = list(zip(map(terms.spaced_out, found) if spaced else found, words, strict=True))
 
 
 def inner_words(text: str) -> str:
@@ -117,7 +117,7 @@ def _parts(identifier: str) -> str:
 
 def _characters_a_word(line: str) -> int:
     """How many characters of a line without spaces are worth a word: two where all are CJK, each a token of its own."""
-    share = cjk.count(line) / len(line)
+    share = terms.count_cjk(line) / len(line)
     return max(2, min(_CHARACTERS_A_WORD, int(2 / share))) if share else _CHARACTERS_A_WORD
 
 

@@ -11,7 +11,7 @@ import apsw
 
 from qmd import ecma
 from qmd.index import virtual
-from qmd.index.contexts import Contexts
+from qmd.index.collections import Contexts
 from qmd.index.references import (
     escape_like,
     is_docid,

@@ -12,10 +12,9 @@ from core import clock, sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
 from core.version import REDACTION
-from qmd.index import cjk, facts, passages, titles, vectors
-from qmd.index.rows import Rows
+from qmd.index import facts, passages, terms, vectors
 from qmd.index.schema import NEXT_ID
-from qmd.index.segments import Merging
+from qmd.index.segments import Merging, Rows
 from qmd.index.store import COUNT, Transaction
 from qmd.index.walk import COARSE_TICK_NS
 
@@ -234,7 +233,7 @@ def index(
     policy = 0
     if changed:
         policy = look(text, f"{collection}/{relative}")
-        title = titles.title(shown(text) if policy < 0 else text, relative)
+        title = facts.title(shown(text) if policy < 0 else text, relative)
         modified = _iso_ms(status.st_mtime)
         connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
         if not identity:
@@ -250,8 +249,8 @@ def index(
                 (title, digest, modified, identity),
             )
             connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
-        path = cjk.normalize(f"{collection}/{relative}")
-        rows.document(identity, path, cjk.normalize(title), cjk.normalize(text))
+        path = terms.spaced_out(f"{collection}/{relative}")
+        rows.document(identity, path, terms.spaced_out(title), terms.spaced_out(text))
         if before and before[1] != digest:
             _release(connection, before[1])
     changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, policy, new=not before)

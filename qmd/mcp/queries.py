@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BrainError, EngineTimeout
 from core.version import INDEX
 from qmd import ecma
-from qmd.index.contexts import Contexts
+from qmd.index.collections import Contexts
 from qmd.index.references import number_lines
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import encode

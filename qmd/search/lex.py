@@ -11,7 +11,7 @@ import re
 import apsw
 
 from core.errors import BadQuery
-from qmd.index import catalogue, cjk
+from qmd.index import catalogue, terms
 from qmd.index.virtual import Addressed
 from qmd.search import snippets
 
@@ -136,13 +136,13 @@ def _term(term: str) -> str:
     if len(words) > 1 and "." in term and term.split(".") == words:
         parts = [f'"{word}"*' for word in words]
         return parts[0] if len(parts) == 1 else " AND ".join(parts)
-    if len(words) > 1 or cjk.has_cjk(term):
+    if len(words) > 1 or terms.has_cjk(term):
         return _phrase(words)
     return f'"{words[0]}"*' if words else ""
 
 
 def _phrase(words: list[str]) -> str:
-    text = " ".join(cjk.normalize(" ".join(words)).split())
+    text = " ".join(terms.spaced_out(" ".join(words)).split())
     return f'"{text}"' if text else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import log, log10
 
-from qmd.index.cjk import is_cjk
+from qmd.index.terms import is_cjk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def covered(
     chance.
 
     Args:
-        stems, term, count: as in ``qmd.search.terms.Terms``.
+        stems, term, count: as in ``qmd.index.terms.Terms``.
         held: the terms that each document has.
     """
     weights = [0.0] * len(count)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import apsw
 
 from qmd.index import catalogue
+from qmd.index.terms import Analyzer, Terms
 from qmd.search import scoring, snippets
 from qmd.search.scoring import Scored
 from qmd.search.snippets import Hit
-from qmd.search.terms import Analyzer, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.redaction import excerpt
-from qmd.index import catalogue, cjk
+from qmd.index import catalogue, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from qmd.index.terms import Analyzer
     from qmd.search.scoring import Scored
-    from qmd.search.terms import Analyzer
     from qmd.vectors.knn import Near
 
 # Characters of a snippet, and how many of them may come before the evidence on a long line.
@@ -110,7 +110,7 @@ def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:
     """Return the offset (characters) in ``passage`` of its token number ``token``; 0 if the passage has fewer."""
-    spaced = cjk.normalize(passage)
+    spaced = terms.spaced_out(passage)
     tokens = analyzer.offsets(spaced)
     if token >= len(tokens):
         return 0
@@ -119,11 +119,11 @@ def locate(analyzer: Analyzer, passage: str, token: int) -> int:
 
 
 def _unspaced(passage: str, offset: int) -> int:
-    """Return the offset in ``passage`` of what is at ``offset`` in its spaced form (``cjk.normalize``)."""
+    """Return the offset in ``passage`` of what is at ``offset`` in its spaced form (``terms.spaced_out``)."""
     position = 0
     inside = False
     for index, character in enumerate(passage):
-        is_cjk = cjk.is_cjk(character)
+        is_cjk = terms.is_cjk(character)
         position += is_cjk or inside  # the space before each such character, and the one behind the last
         if position >= offset:
             return index

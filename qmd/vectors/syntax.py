@@ -12,11 +12,14 @@ from functools import cache
 
 from core import grammars
 from core.grammars import MAX_TEXT
+from qmd.index import catalogue
 from qmd.vectors.chunking import Break
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import apsw
 
     from core.worker import Worker
 
@@ -188,3 +191,32 @@ def _characters(data: bytes, positions: Iterable[int]) -> list[int]:
         last = position
         found.append(count)
     return found
+
+
+# Documents of a collection that are looked at, and characters of each.
+_DOCUMENTS = 200
+_CHARACTERS = 4000
+
+
+def measure_code(connection: apsw.Connection) -> None:
+    """Note the code_share (0–1) of code in each collection, inside the caller's transaction."""
+    for name in catalogue.counts(connection):
+        shares = [code_share(text) for text in catalogue.sample(connection, name, _DOCUMENTS, _CHARACTERS)]
+        value = sum(shares) / len(shares) if shares else 0.0
+        connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"code:{name}", round(value, 3)))
+
+
+def code_share(text: str) -> float:
+    """The part (0–1) of a text's lines that are code: inside a fence, or indented like it."""
+    code = count = 0
+    fenced = False
+    for line in text.splitlines():
+        bare = line.lstrip()
+        if bare.startswith("```"):
+            fenced = not fenced
+            continue
+        if not bare:
+            continue
+        count += 1
+        code += fenced or line.startswith(("    ", "\t"))
+    return code / count if count else 0.0

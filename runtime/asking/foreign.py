@@ -14,8 +14,8 @@ from os.path import basename, exists, join
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from core.files import open_regular
 from qmd.index import catalogue, store
+from qmd.index.terms import STOP
 from qmd.search.snippets import Hit
-from qmd.search.terms import STOP
 from runtime.asking import freshness, steps
 from runtime.asking.ask import Asker, wait_ms
 from runtime.asking.envelope import SCHEME, entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from core.errors import BadInput, EngineMissing
-from qmd.search.terms import STOP
+from qmd.index.terms import STOP
 from runtime.dates import dates
 
 TYPE_CHECKING = False

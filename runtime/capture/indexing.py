@@ -127,7 +127,7 @@ def index(
                 agents.mark_current(connection)
             if older:
                 # What an older policy let pass is in no document any more, but in pages and segments that are free.
-                from qmd.index.erase import erase, require_room
+                from qmd.index.cleanup import erase, require_room
 
                 require_room(home.index)
                 erase(connection, ())

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError
-from qmd.index.cjk import has_cjk
+from qmd.index.terms import has_cjk
 from runtime.distill.distillate import Statement
 from runtime.distill.transcript import QUOTED
 from runtime.distill.words import FUNCTION_WORDS, is_english, is_fragment, stem, straight

@@ -11,8 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qmd.index.cjk import has_cjk, is_cjk
-from qmd.search.terms import STOP
+from qmd.index.terms import STOP, has_cjk, is_cjk
 from runtime.distill.transcript import OWN, voices
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ _NARRATES = re.compile(
     re.IGNORECASE,
 )
 
-# Common words that say little on their own, beyond the function words of qmd.search.terms.
+# Common words that say little on their own, beyond the function words of qmd.index.terms.
 _PLAIN = frozenset(
     """also back better big bit come comes could day days done else even ever every feel find fine first full get gets
     getting give go goes going gonna good got great guess happen hard help hey hi hello here hope idea issue keep know

@@ -470,7 +470,7 @@ def _resume(home: Home) -> bool:
 
 
 def _erase(home: Home, documents: list[tuple[str, str]]) -> None:
-    from qmd.index.erase import erase
+    from qmd.index.cleanup import erase
 
     if not os.path.exists(home.index):
         return

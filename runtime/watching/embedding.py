@@ -127,11 +127,10 @@ def _made_ready(
     home: Home, connection: apsw.Connection, source: Any, space: Any, deadline: float | None, progress: Progress | None
 ) -> tuple[str, str]:
     from qmd.index.store import Transaction
-    from qmd.search import texture
-    from qmd.vectors import static_fit
+    from qmd.vectors import static_fit, syntax
 
     with Transaction(connection):
-        texture.measure(connection)
+        syntax.measure_code(connection)
     if not static_fit.can(source):
         return "none", ""
     # The present vectors are of another state of the model, so this state cannot make their table.

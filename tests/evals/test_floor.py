@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import qmd.index.terms
 import qmd.search.scoring
 import qmd.search.search
-import qmd.search.terms
 import runtime.asking.plan
 from core import config
 from core.home import Home
@@ -93,7 +93,7 @@ def _scoring(name: str, value: float) -> Callable[[Patch], None]:
 
 
 def _no_stop_words(patch: Patch) -> None:
-    patch.setattr(qmd.search.terms, "STOP", frozenset())
+    patch.setattr(qmd.index.terms, "STOP", frozenset())
 
 
 def _no_dates(patch: Patch) -> None:
@@ -101,7 +101,7 @@ def _no_dates(patch: Patch) -> None:
 
 
 def _no_irregular_forms(patch: Patch) -> None:
-    patch.setattr(qmd.search.terms, "_IRREGULAR", "go goes")
+    patch.setattr(qmd.index.terms, "_IRREGULAR", "go goes")
 
 
 SPOILT = {

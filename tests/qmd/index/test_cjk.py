@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.index.cjk import count, has_cjk, is_cjk, normalize
+from qmd.index.terms import count_cjk, has_cjk, is_cjk, spaced_out
 
 _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL")
 
@@ -15,13 +15,13 @@ _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LE
 @pytest.mark.parametrize("text", list("漢字ひらカナ한글𠀋々〇ｶ가"))
 def test_the_four_scripts_are_spaced_out(text: str) -> None:
     assert is_cjk(text)
-    assert normalize(f"a{text}b") == f"a {text} b"
+    assert spaced_out(f"a{text}b") == f"a {text} b"
 
 
 @pytest.mark.parametrize("text", ["a", "é", "ー", "Ａ", "，", "。", "\u200d", "🎉", "א", "\U000e0100"])
 def test_other_characters_stay(text: str) -> None:
     assert not is_cjk(text)
-    assert normalize(f"a{text}b") == f"a{text}b"
+    assert spaced_out(f"a{text}b") == f"a{text}b"
 
 
 def test_every_letter_that_unicode_names_so_is_one() -> None:
@@ -35,9 +35,9 @@ def test_every_letter_that_unicode_names_so_is_one() -> None:
 
 @given(st.text(st.characters() | st.sampled_from("漢字カナ한ー ")))
 def test_spacing_changes_spaces_only(text: str) -> None:
-    spaced = normalize(text)
+    spaced = spaced_out(text)
     assert spaced.replace(" ", "") == text.replace(" ", "")
     assert has_cjk(text) is any(map(is_cjk, text))
-    assert count(text) == sum(map(is_cjk, text))
+    assert count_cjk(text) == sum(map(is_cjk, text))
     assert (spaced == text) is not has_cjk(text)
     assert not any(is_cjk(a) and is_cjk(b) for a, b in pairwise(spaced))

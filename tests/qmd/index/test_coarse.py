@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qmd.index import coarse, erase, spaces, vectors
+from qmd.index import cleanup, coarse, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
@@ -156,10 +156,10 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(
         ).fetchall()
         own += [value for (value,) in found if isinstance(value, bytes)]
     assert len(own) == 2 * _CHUNKS
-    erase.compact(connection)
+    cleanup.compact(connection)
     before = (tmp_path / "index.sqlite").read_bytes()
     assert all(value in before for value in own)
-    erase.erase(connection, [("notes", "3.md")])
+    cleanup.erase(connection, [("notes", "3.md")])
     after = b"".join(path.read_bytes() for path in tmp_path.glob("index.sqlite*"))
     assert not any(value in after for value in own)
     assert agree(connection, space)

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from qmd.index import collections, handles, orphans
+from qmd.index import cleanup, collections, handles
 from qmd.index.catalogue import Filters, content_of
 from qmd.index.store import open_index
 from qmd.index.update import update
@@ -90,12 +90,12 @@ def test_a_cleanup_removes_what_nothing_has(index: apsw.Connection, tmp_path: Pa
     update(index, [Folder(tmp_path / "one", "one")], keep=True)
     index.execute("INSERT INTO llm_cache VALUES('k', 'r', '2026-01-01')")
     index.execute("INSERT INTO content_vectors VALUES('gone', 0, 0, 'm', '', 1, '2026-01-01')")
-    counts = orphans.preview(index)
+    counts = cleanup.preview(index)
     assert (counts.cached, counts.vectors, counts.inactive, counts.contents) == (1, 1, 1, 1)
-    counts = orphans.clean(index)
+    counts = cleanup.clean(index)
     assert (counts.cached, counts.vectors, counts.kept, counts.inactive, counts.contents) == (1, 0, 1, 1, 1)
     check(index)
-    counts = orphans.preview(index)
+    counts = cleanup.preview(index)
     assert (counts.cached, counts.inactive, counts.contents) == (0, 0, 0)
     assert index.execute("SELECT count(*) FROM content_vectors").get == 1
 

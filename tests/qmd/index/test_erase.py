@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qmd.index.erase import erase
+from qmd.index.cleanup import erase
 from qmd.index.segments import TABLES, merge
 from qmd.index.store import open_index
 from qmd.index.writer import put
@@ -160,7 +160,7 @@ def test_passages_whose_terms_stay_are_not_called_erased(
         """Leave the terms of a passage behind, which FTS5's own check cannot see."""
         connection.execute("DELETE FROM brain_passages_docsize WHERE id = (SELECT min(id) FROM brain_passages_docsize)")
 
-    monkeypatch.setattr("qmd.index.erase.drop", rows_alone)
+    monkeypatch.setattr("qmd.index.cleanup.drop", rows_alone)
     with pytest.raises(apsw.CorruptError, match="brain_passages still has terms"):
         history.forget(history.some())
 

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import orphans, spaces
+from qmd.index import cleanup, spaces
 from qmd.index.store import open_index
 from qmd.index.update import update
 from tests.qmd.corpus import Folder
@@ -74,14 +74,14 @@ def index(tmp_path: Path) -> apsw.Connection:
 
 
 def test_a_cleanup_removes_the_vectors_that_no_document_has(index: apsw.Connection, tmp_path: Path) -> None:
-    assert orphans.preview(index).vectors == 2
-    counts = orphans.clean(index)
+    assert cleanup.preview(index).vectors == 2
+    counts = cleanup.clean(index)
     assert (counts.vectors, counts.kept) == (2, 0)
     kept = index.execute("SELECT hash || '_' || seq FROM content_vectors ORDER BY 1").fetchall()
     assert kept == index.execute("SELECT hash_seq FROM vectors_vec ORDER BY 1").fetchall()
     assert len(kept) == 2
     assert not any(str(key).startswith("gone") for (key,) in kept)
-    assert orphans.clean(index).vectors == 0
+    assert cleanup.clean(index).vectors == 0
     index.close()
 
 
@@ -91,7 +91,7 @@ def test_vectors_that_cannot_be_reached_stay_whole_and_are_counted(
     index.close()
     monkeypatch.setattr(spaces, "extension_path", lambda: None)
     connection = open_index(str(tmp_path / "index.sqlite"), write=True)
-    counts = orphans.clean(connection)
+    counts = cleanup.clean(connection)
     assert (counts.vectors, counts.kept) == (0, 2)
     assert connection.execute("SELECT count(*) FROM content_vectors").get == 4
     connection.close()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.index.titles import title
+from qmd.index.facts import title
 
 
 @pytest.mark.parametrize(

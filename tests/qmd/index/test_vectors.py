@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import orphans, spaces, vectors
+from qmd.index import cleanup, spaces, vectors
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
 from qmd.index.spaces import Space
@@ -132,7 +132,7 @@ def test_a_text_that_leaves_the_index_takes_its_vectors_along(tmp_path: Path, wa
             vectors.settle(connection)
     else:
         connection.execute("UPDATE documents SET active = 0 WHERE path = 'a.md'")
-        orphans.clean(connection)
+        cleanup.clean(connection)
     (left,) = connection.execute(
         "SELECT t.id FROM brain_cuts t JOIN documents d ON d.hash = t.hash WHERE path = 'b.md'"
     )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmd.index.terms import STOP, Analyzer
 from qmd.search import scoring
-from qmd.search.terms import STOP, Analyzer
 
 
 def test_a_word_of_every_text_weighs_least_and_one_that_nobody_says_most() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from qmd.index import orphans
+from qmd.index import cleanup
 from qmd.index.store import open_index
 from qmd.search import llm_cache
 from qmd.vectors import models
@@ -56,7 +56,7 @@ def test_an_answer_that_cannot_be_kept_is_no_failure(path: str, monkeypatch: pyt
 def test_a_cleanup_empties_it(path: str) -> None:
     writer = open_index(path, write=True)
     llm_cache.put(writer, {"k": "x"})
-    assert orphans.clean(writer).cached == 1
+    assert cleanup.clean(writer).cached == 1
     assert llm_cache.get(writer, "k") is None
     writer.close()
 

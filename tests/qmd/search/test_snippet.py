@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmd.index.terms import Analyzer
 from qmd.search.snippets import around, find_any, locate
-from qmd.search.terms import Analyzer
 
 _TEXT = st.text(st.characters() | st.sampled_from(" \n.漢"), min_size=1, max_size=900)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from qmd.index.passages import inner_words
-from qmd.search.terms import STOP, Analyzer, Terms, humps
+from qmd.index.terms import STOP, Analyzer, Terms, humps
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def test_any_question_becomes_phrases_that_fts5_takes(
 def test_a_text_is_found_by_its_own_words(analyzer: Analyzer, text: str) -> None:
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61')")
-    from qmd.index.cjk import normalize
+    from qmd.index.terms import spaced_out
 
-    connection.execute("INSERT INTO t VALUES(?)", (normalize(text),))
+    connection.execute("INSERT INTO t VALUES(?)", (spaced_out(text),))
     terms = Analyzer(connection).analyze(text)
     firsts = dict(reversed(list(zip(terms.term, terms.phrases, strict=True))))
     for number, phrase in firsts.items():

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from qmd.embedding.provider import quantise
 from qmd.index import spaces, vectors
 from qmd.index.catalogue import Filters
-from qmd.search import scoring, texture
+from qmd.search import scoring
 from qmd.search.search import Searcher
-from qmd.vectors import knn, static_fit, static_prior, static_query
+from qmd.vectors import knn, static_fit, static_prior, static_query, syntax
 from qmd.vectors.knn import Meaning
 from qmd.vectors.static_query import StaticQuery
 from tests.qmd.corpus import indexed
@@ -307,11 +307,11 @@ def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, spa
 
 
 def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path) -> None:
-    assert texture.share("# t\n\n```python\nx = 1\ny = 2\n```\n") == pytest.approx(2 / 3)
-    assert texture.share("said\nand done\n") == 0.0
-    assert texture.share("") == 0.0
+    assert syntax.code_share("# t\n\n```python\nx = 1\ny = 2\n```\n") == pytest.approx(2 / 3)
+    assert syntax.code_share("said\nand done\n") == 0.0
+    assert syntax.code_share("") == 0.0
     connection, _ = indexed(tmp_path, {"a.md": "# a\n\n```\nb\nc\nd\n```\n"})
-    texture.measure(connection)
+    syntax.measure_code(connection)
     value = connection.execute("SELECT value FROM brain_state WHERE key = 'code:notes'").get
     assert value == 0.75
     assert scoring.meaning_weight(0.75, "model") == scoring.CODE > scoring.meaning_weight(0.1, "model")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from qmd.index import cjk, titles, walk
+from qmd.index import facts, terms, walk
 from qmd.search import lex
 
 _OURS: dict[str, Callable[..., Any]] = {
     "buildFTS5Query": lex.match_expression,
-    "extractTitle": titles.title,
-    "normalizeCjkForFTS": cjk.normalize,
+    "extractTitle": facts.title,
+    "normalizeCjkForFTS": terms.spaced_out,
     "splitGlobMask": walk.split_mask,
 }
 

@@ -21,7 +21,7 @@ from core.errors import Internal
 from core.home import Home
 from ingest.archive import archive, keeping, recording, rewriting
 from ingest.pipeline import state as state_module
-from qmd.index import orphans
+from qmd.index import cleanup
 from runtime.asking import agents
 from runtime.capture import entries, inbox, rescan
 from runtime.capture.indexing import index
@@ -183,7 +183,7 @@ def test_a_disk_too_full_to_write_the_index_anew_says_so_and_loses_nothing(
         if full == "before":
             patch.setattr(os, "statvfs", lambda _: Full)
         else:
-            patch.setattr(orphans, "remove", fails)
+            patch.setattr(cleanup, "remove_orphans", fails)
         with pytest.raises(Internal, match=r"disk is (too )?full") as caught:
             index(home, config.load(home))
     assert caught.value.fix.startswith("free ")
