@@ -8,24 +8,40 @@ import pytest
 
 from tests.qmd.mcp.world import NOTES, World
 
+_UNSET = ("INDEX_PATH", "QMD_CONFIG_DIR", "QMD_HOST", "QMD_HTTP_TOKEN", "QMD_ALLOWED_ORIGINS", "QMD_ALLOWED_HOSTS")
+
+
+def _empty(root: Path, patch: pytest.MonkeyPatch) -> World:
+    for name in _UNSET:
+        patch.delenv(name, raising=False)
+    patch.setenv("XDG_CONFIG_HOME", str(root / "config"))
+    patch.setenv("XDG_CACHE_HOME", str(root / "cache"))
+    patch.chdir(root)
+    return World(root)
+
+
+def _indexed(world: World) -> World:
+    for name, text in NOTES.items():
+        world.write(name, text)
+    world.configure()
+    world.index()
+    return world
+
 
 @pytest.fixture
 def empty_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A qmd that was never configured."""
-    for name in ("INDEX_PATH", "QMD_CONFIG_DIR", "QMD_HOST", "QMD_HTTP_TOKEN", "QMD_ALLOWED_ORIGINS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.delenv("QMD_ALLOWED_HOSTS", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return World(tmp_path)
+    return _empty(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def world(empty_world: World) -> World:
-    """A qmd with an index."""
-    for name, text in NOTES.items():
-        empty_world.write(name, text)
-    empty_world.configure()
-    empty_world.index()
-    return empty_world
+    """A qmd with an index, for tests that change it."""
+    return _indexed(empty_world)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A qmd with an index, for tests that only read it."""
+    with pytest.MonkeyPatch.context() as patch:
+        return _indexed(_empty(tmp_path_factory.mktemp("qmd"), patch))

@@ -48,18 +48,26 @@ def requests(port: int, world: World) -> Site:
     return Site(port, process, world.cache / "mcp.log")
 
 
-def test_it_starts_serves_and_stops(ending: World) -> None:
+def test_it_starts_despite_a_stale_pid_file_serves_detached_with_a_new_private_log_and_stops(ending: World) -> None:
+    log = ending.cache / "mcp.log"
+    log.write_text("of an earlier run")
+    (ending.cache / "mcp.pid").write_text("999999999")
     pid, port, said = start(ending)
     assert said == f"Started on http://localhost:{port}/mcp (PID {pid})\nLogs: {ending.cache}/mcp.log\n"
     assert (ending.cache / "mcp.pid").read_text() == str(pid)
-    # It listens by the time that its start is told.
+    assert os.getsid(pid) == pid, "no terminal and no shell ends it"
+    assert (log.stat().st_mode & 0o777, "earlier" in log.read_text()) == (0o600, False)
+    again = ending.run("--http", "--daemon", "--port", str(free_port()))
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr == f"Already running (PID {pid}). Run 'qmd mcp stop' first.\n"
+    # It listens when the start command ends.
     status, text = requests(port, ending).request("POST", "/query", SEARCH, JSON)
     assert (status, "knots" in text) == (200, True)
     stopped = ending.run("stop")
     assert (stopped.returncode, stopped.stdout) == (0, f"Stopped QMD MCP server (PID {pid}).\n")
     assert not alive(pid)
     assert not (ending.cache / "mcp.pid").exists()
-    assert "Shutting down (SIGTERM)..." in (ending.cache / "mcp.log").read_text()
+    assert "Shutting down (SIGTERM)..." in log.read_text()
 
 
 def test_stopping_what_does_not_run_is_no_error(ending: World) -> None:
@@ -86,14 +94,6 @@ def test_a_pid_that_is_someone_elses_now_is_left_alone(ending: World) -> None:
         other.wait()
 
 
-def test_a_second_start_is_refused(ending: World) -> None:
-    pid, _, _ = start(ending)
-    again = ending.run("--http", "--daemon", "--port", str(free_port()))
-    assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr == f"Already running (PID {pid}). Run 'qmd mcp stop' first.\n"
-    assert alive(pid)
-
-
 def test_of_several_starts_at_once_one_wins(ending: World) -> None:
     with ThreadPoolExecutor(3) as pool:
         done = list(pool.map(lambda port: ending.run("--http", "--daemon", "--port", str(port)), _ports(3)))
@@ -116,33 +116,11 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(ending: World) -
     assert not (ending.cache / "mcp.pid").exists()
 
 
-def test_a_stale_pid_file_does_not_keep_it_from_starting(ending: World) -> None:
-    (ending.cache / "mcp.pid").write_text("999999999")
-    pid, _, _ = start(ending)
-    assert (ending.cache / "mcp.pid").read_text() == str(pid)
-
-
 def test_a_server_that_ends_by_itself_takes_its_pid_file_along(ending: World) -> None:
     pid, _, _ = start(ending)
     os.kill(pid, signal.SIGTERM)
     wait_for(lambda: not alive(pid))
     wait_for(lambda: not (ending.cache / "mcp.pid").exists(), 5)
-
-
-def test_it_outlives_the_shell_it_was_started_from_and_holds_no_terminal(ending: World) -> None:
-    pid, _, _ = start(ending)
-    assert os.getsid(pid) == pid
-    assert alive(pid)
-
-
-def test_its_log_is_private_and_new_with_every_start(ending: World) -> None:
-    ending.cache.mkdir(parents=True, exist_ok=True)
-    log = ending.cache / "mcp.log"
-    log.write_text("of an earlier run")
-    log.unlink()
-    start(ending)
-    assert log.stat().st_mode & 0o777 == 0o600
-    assert "earlier" not in log.read_text()
 
 
 def test_each_named_index_has_files_of_its_own(world: World) -> None:

@@ -27,8 +27,16 @@ CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": 
 READ = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "qmd://notes/tides.md"}})
 
 
+@pytest.fixture(scope="module")
+def site(shared: World) -> Iterator[Site]:
+    """A server for tests that leave it running."""
+    with shared.http() as running:
+        yield running
+
+
 @pytest.fixture
-def site(world: World) -> Iterator[Site]:
+def ending(world: World) -> Iterator[Site]:
+    """A server for a test that ends it."""
     with world.http() as running:
         yield running
 
@@ -212,8 +220,8 @@ def test_nothing_of_a_client_forges_the_log(site: Site) -> None:
     assert "\x1b" not in site.log.read_text()
 
 
-def test_no_address_over_http_leads_out_of_the_index(world: World, site: Site) -> None:
-    world.write("secret.md", "the safe is 7-31-4")
+def test_no_address_over_http_leads_out_of_the_index(shared: World, site: Site) -> None:
+    shared.write("secret.md", "the safe is 7-31-4")
     for uri in ("qmd://notes/../secret.md", "qmd://../../etc/passwd", "qmd://%2e%2e/secret.md", "qmd:///etc/passwd"):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}})
         status, text = site.request("POST", "/mcp", body, ACCEPTING)
@@ -232,7 +240,7 @@ def test_a_token_is_asked_for_where_one_is_set(world: World) -> None:
         assert site.request("GET", "/health")[0] == 200
 
 
-def test_it_listens_on_loopback_and_nowhere_else(world: World, site: Site) -> None:
+def test_it_listens_on_loopback_and_nowhere_else(shared: World, site: Site) -> None:
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((own_address(), site.port), timeout=5)
 
@@ -275,20 +283,20 @@ def test_the_host_may_come_from_the_environment(world: World) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_it_with_a_word(site: Site, number: signal.Signals) -> None:
-    site.process.send_signal(number)
-    assert site.process.wait(LIMIT_S) == 0
-    assert f"Shutting down ({number.name})..." in site.log.read_text()
-    assert "Traceback" not in site.log.read_text()
+def test_a_signal_ends_it_with_a_word(ending: Site, number: signal.Signals) -> None:
+    ending.process.send_signal(number)
+    assert ending.process.wait(LIMIT_S) == 0
+    assert f"Shutting down ({number.name})..." in ending.log.read_text()
+    assert "Traceback" not in ending.log.read_text()
 
 
-def test_a_client_that_never_finishes_its_request_does_not_hold_up_the_end(site: Site) -> None:
-    with socket.create_connection(("127.0.0.1", site.port), timeout=LIMIT_S) as raw:
+def test_a_client_that_never_finishes_its_request_does_not_hold_up_the_end(ending: Site) -> None:
+    with socket.create_connection(("127.0.0.1", ending.port), timeout=LIMIT_S) as raw:
         raw.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{")
         time.sleep(0.2)
         began = time.monotonic()
-        site.process.send_signal(signal.SIGTERM)
-        assert site.process.wait(LIMIT_S) == 0
+        ending.process.send_signal(signal.SIGTERM)
+        assert ending.process.wait(LIMIT_S) == 0
         assert time.monotonic() - began < 10
 
 
@@ -352,14 +360,14 @@ def test_a_client_that_is_too_slow_is_dropped(site: Site) -> None:
         assert b" 408 " in bodiless.recv(200)
 
 
-def test_a_port_that_is_taken_is_said_to_be(world: World, site: Site) -> None:
-    second = world.run("--http", "--port", str(site.port))
+def test_a_port_that_is_taken_is_said_to_be(shared: World, site: Site) -> None:
+    second = shared.run("--http", "--port", str(site.port))
     assert second.returncode == 1
     assert second.stderr == f"Port {site.port} already in use. Try a different port with --port.\n"
 
 
-def test_an_impossible_port_is_an_error(world: World) -> None:
-    refused = world.run("--http", "--port", "70000")
+def test_an_impossible_port_is_an_error(shared: World) -> None:
+    refused = shared.run("--http", "--port", "70000")
     assert refused.returncode == 1
     assert "Cannot listen on localhost:70000" in refused.stderr
     assert "Traceback" not in refused.stderr

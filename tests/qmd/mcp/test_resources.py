@@ -42,18 +42,24 @@ ESCAPES = [
 ]
 
 
-@pytest.fixture
-def guarded(world: World) -> World:
-    """A world with a secret beside its collections, and symlinks to it inside them."""
-    world.write("secret.md", SECRET)
-    os.symlink(world.root / "secret.md", world.root / "notes" / "link.md")
-    os.symlink(world.root, world.root / "notes" / "folder")
-    world.index()
-    return world
+@pytest.fixture(scope="module")
+def guarded(shared: World) -> World:
+    """A world with a secret next to its collections, and symlinks to it inside them."""
+    shared.write("secret.md", SECRET)
+    os.symlink(shared.root / "secret.md", shared.root / "notes" / "link.md")
+    os.symlink(shared.root, shared.root / "notes" / "folder")
+    shared.index()
+    return shared
 
 
 def in_process(world: World, conversation: Any) -> Any:
     return talk(Service(Library(world.settings)).server, conversation)
+
+
+def read(world: World, uri: str) -> Any:
+    """The contents of a resource, by the SDK's client."""
+    (contents,) = in_process(world, lambda client: client.read_resource(uri)).contents
+    return contents
 
 
 @pytest.mark.parametrize("name", ESCAPES)
@@ -84,65 +90,43 @@ def test_a_file_swapped_for_a_symlink_is_served_as_it_was_indexed(guarded: World
     path = guarded.root / "notes" / "plain.md"
     path.unlink()
     os.symlink(guarded.root / "secret.md", path)
-
-    async def conversation(client: Client) -> str:
-        return str(await client.call_tool("get", {"file": "notes/plain.md"}))
-
-    answer = in_process(guarded, conversation)
+    answer = str(in_process(guarded, lambda client: client.call_tool("get", {"file": "notes/plain.md"})))
     assert SECRET not in answer
     assert "quay walls" in answer
 
 
-def test_a_resource_is_its_document_numbered_after_its_context(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.read_resource("qmd://plans/quay.md")).contents
-
-    (contents,) = in_process(world, conversation)
+def test_a_resource_is_its_document_numbered_after_its_context(shared: World) -> None:
+    contents = read(shared, "qmd://plans/quay.md")
     assert (contents.uri, contents.mime_type) == ("qmd://plans/quay.md", "text/markdown")
     assert contents.text == (
         "<!-- Context: Everything about the harbour -->\n\n1: # Quay plan\n2: \n3: Rebuild the quay in spring.\n4: "
     )
 
 
-def test_a_percent_encoded_address_is_decoded(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.read_resource("qmd://notes/boats/skiff%20%C3%A9%231.md")).contents
-
-    assert "A small boat" in in_process(world, conversation)[0].text
+def test_a_percent_encoded_address_is_decoded(shared: World) -> None:
+    assert "A small boat" in read(shared, "qmd://notes/boats/skiff%20%C3%A9%231.md").text
 
 
-def test_a_missing_resource_says_so_in_its_text(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.read_resource("qmd://notes/nope.md")).contents
-
-    assert in_process(world, conversation)[0].text == "Document not found: notes/nope.md"
+def test_a_missing_resource_is_named_in_its_text(shared: World) -> None:
+    assert read(shared, "qmd://notes/nope.md").text == "Document not found: notes/nope.md"
 
 
 @pytest.mark.parametrize("uri", ["qmd://", "file:///etc/passwd", "notes/tides.md", "qmd://notes/%zz", "qmd://%ff"])
-def test_an_address_that_is_none_of_ours_is_an_error_of_the_protocol(world: World, uri: str) -> None:
-    async def conversation(client: Client) -> None:
-        await client.read_resource(uri)
-
+def test_a_foreign_address_is_an_error_of_the_protocol(shared: World, uri: str) -> None:
     with pytest.raises(MCPError) as caught:
-        in_process(world, conversation)
+        read(shared, uri)
     assert caught.value.code == -32602
 
 
-def test_resources_are_not_listed_and_have_one_template(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return (await client.list_resources()).resources, (await client.list_resource_templates()).resource_templates
-
-    listed, (template,) = in_process(world, conversation)
-    assert listed == []
+def test_resources_are_not_listed_and_have_one_template(shared: World) -> None:
+    assert in_process(shared, lambda client: client.list_resources()).resources == []
+    (template,) = in_process(shared, lambda client: client.list_resource_templates()).resource_templates
     assert (template.uri_template, template.mime_type, template.name) == ("qmd://{+path}", "text/markdown", "document")
 
 
-def test_there_are_no_prompts(world: World) -> None:
-    async def conversation(client: Client) -> None:
-        await client.list_prompts()
-
+def test_there_are_no_prompts(shared: World) -> None:
     with pytest.raises(MCPError) as caught:
-        in_process(world, conversation)
+        in_process(shared, lambda client: client.list_prompts())
     assert caught.value.code == -32601
 
 

@@ -58,7 +58,7 @@ def finished(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_both_eras_of_the_protocol_are_spoken(world: World, mode: str) -> None:
+def test_both_eras_of_the_protocol_are_spoken(shared: World, mode: str) -> None:
     async def conversation(client: Client) -> None:
         assert client.instructions is not None
         assert "over 5 markdown documents" in client.instructions
@@ -71,7 +71,7 @@ def test_both_eras_of_the_protocol_are_spoken(world: World, mode: str) -> None:
             await client.list_prompts()
         assert caught.value.code == -32601
 
-    talk(world.stdio(), conversation, mode)
+    talk(shared.stdio(), conversation, mode)
 
 
 def test_a_change_by_another_process_is_seen_by_the_next_call(world: World) -> None:
@@ -103,24 +103,26 @@ def test_an_edited_configuration_is_seen_by_the_next_call(world: World) -> None:
     talk(world.stdio(), conversation)
 
 
-def test_the_end_of_input_ends_it_and_says_so(world: World) -> None:
-    process = started(world)
+def test_it_is_small_and_the_end_of_input_ends_it_with_a_word_and_no_log_left(shared: World) -> None:
+    process = started(shared)
+    assert peak_mb(process.pid) < 150
     assert finished(process) == (0, "", "Shutting down (stdin closed)...\n")
+    assert not os.path.exists(f"{shared.settings.database}-wal")
 
 
-def test_without_any_input_it_ends_at_once(world: World) -> None:
-    process = world.process(stdin=subprocess.DEVNULL)
+def test_without_any_input_it_ends_at_once(shared: World) -> None:
+    process = shared.process(stdin=subprocess.DEVNULL)
     assert finished(process)[0] == 0
 
 
-def test_what_was_asked_before_the_end_of_input_is_answered(world: World) -> None:
+def test_what_was_asked_before_the_end_of_input_is_answered(shared: World) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "status", "arguments": {}}}
         for number in range(2, 12)
     ]
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     script = "\n".join(json.dumps(message) for message in [INITIALIZE, ready, *calls])
-    process = world.process()
+    process = shared.process()
     out, _ = process.communicate(script.encode(), timeout=LIMIT_S)
     answers = [json.loads(line) for line in out.splitlines()]
     assert sorted(answer["id"] for answer in answers) == list(range(1, 12))
@@ -129,8 +131,8 @@ def test_what_was_asked_before_the_end_of_input_is_answered(world: World) -> Non
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_while_it_waits_for_input(world: World, number: int, code: int) -> None:
-    process = started(world)
+def test_a_signal_ends_it_while_it_waits_for_input(shared: World, number: int, code: int) -> None:
+    process = started(shared)
     began = time.monotonic()
     process.send_signal(number)
     process.wait(LIMIT_S)
@@ -153,13 +155,7 @@ def test_a_signal_ends_it_while_its_client_reads_nothing(world: World) -> None:
     finished(process)
 
 
-def test_no_lock_and_no_wal_is_left_behind(world: World) -> None:
-    process = started(world)
-    finished(process)
-    assert not os.path.exists(f"{world.settings.database}-wal")
-
-
-def test_killing_its_parent_ends_it(world: World) -> None:
+def test_killing_its_parent_ends_it(shared: World) -> None:
     # The parent is a process that starts a server with a pipe, as a client does, and is killed.
     code = (
         "import subprocess, sys, time;"
@@ -167,11 +163,11 @@ def test_killing_its_parent_ends_it(world: World) -> None:
         " p.stdin.write(sys.argv[1].encode()); p.stdin.flush(); p.stdout.readline();"
         " print(p.pid, flush=True); time.sleep(600)"
     )
-    server = _orphaned(world, code)
+    server = _orphaned(shared, code)
     wait_for(lambda: not alive(server), 10)
 
 
-def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(world: World) -> None:
+def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(shared: World) -> None:
     code = (
         "import os, subprocess, sys, time; r, w = os.pipe();"
         " p = subprocess.Popen(sys.argv[2:], stdin=r, stdout=subprocess.PIPE);"
@@ -181,7 +177,7 @@ def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(worl
     )
     pids: list[int] = []
     try:
-        server = _orphaned(world, code, pids)
+        server = _orphaned(shared, code, pids)
         wait_for(lambda: not alive(server), 10)
     finally:
         for pid in pids[1:]:
@@ -202,8 +198,8 @@ def _orphaned(world: World, code: str, pids: list[int] | None = None) -> int:
     return found[0]
 
 
-def test_noise_on_the_wire_does_not_end_it(world: World) -> None:
-    process = started(world)
+def test_noise_on_the_wire_does_not_end_it(shared: World) -> None:
+    process = started(shared)
     for noise in (b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b'{"jsonrpc": "2.0"}', b"", b"[" * 10_000):
         send(process, noise)
     send(process, {"jsonrpc": "2.0", "id": 7, "method": "ping"})
@@ -214,8 +210,8 @@ def test_noise_on_the_wire_does_not_end_it(world: World) -> None:
     assert finished(process)[0] == 0
 
 
-def test_a_line_without_end_does_not_fill_the_memory(world: World) -> None:
-    process = started(world)
+def test_a_line_without_end_does_not_fill_the_memory(shared: World) -> None:
+    process = started(shared)
     assert process.stdin is not None
     for _ in range(40):
         process.stdin.write(b"x" * 1_000_000)
@@ -223,12 +219,6 @@ def test_a_line_without_end_does_not_fill_the_memory(world: World) -> None:
     send(process, {"jsonrpc": "2.0", "id": 8, "method": "ping"})
     assert receive(process)["id"] == 8
     assert peak_mb(process.pid) < 200
-    assert finished(process)[0] == 0
-
-
-def test_an_idle_server_is_small(world: World) -> None:
-    process = started(world)
-    assert peak_mb(process.pid) < 150
     assert finished(process)[0] == 0
 
 

@@ -26,11 +26,7 @@ CONTEXT = "<!-- Context: Everything about the harbour\n\nNotes of the harbour ma
 def ask(world: World, tool: str, **arguments: Any) -> Any:
     """The result of a tool, by the SDK's client against a server in this process."""
     service = Service(Library(world.settings, aliases=tool.startswith("qmd_")))
-
-    async def conversation(client: Client) -> Any:
-        return await client.call_tool(tool, arguments)
-
-    return talk(service.server, conversation)
+    return talk(service.server, lambda client: client.call_tool(tool, arguments))
 
 
 def text(result: Any) -> str:
@@ -49,13 +45,15 @@ OWN = ["query", "get", "multi_get", "status"]
 FORKS = ["qmd_search", "qmd_vector_search", "qmd_deep_search", "qmd_get", "qmd_multi_get", "qmd_status"]
 
 
-async def list_tools(client: Client) -> Any:
-    return await client.list_tools()
+def listed(service: Service) -> list[Any]:
+    """The entries of ``tools/list``."""
+    tools: list[Any] = talk(service.server, lambda client: client.list_tools()).tools
+    return tools
 
 
-def test_the_tools_are_qmds_and_the_forks_are_not_known(world: World) -> None:
-    library = Library(world.settings)
-    assert [tool.name for tool in talk(Service(library).server, list_tools).tools] == OWN
+def test_the_tools_are_qmds_and_the_forks_are_not_known(shared: World) -> None:
+    library = Library(shared.settings)
+    assert [tool.name for tool in listed(Service(library))] == OWN
     for name in FORKS:
         with pytest.raises(MCPError, match=f"Tool {name} not found"):
             anyio.run(Service(library).answer, name, {"query": "quay"})
@@ -63,23 +61,20 @@ def test_the_tools_are_qmds_and_the_forks_are_not_known(world: World) -> None:
 
 def test_the_forks_names_are_served_once_the_configuration_asks(world: World) -> None:
     service = Service(Library(world.settings))
-    assert [tool.name for tool in talk(service.server, list_tools).tools] == OWN
+    assert [tool.name for tool in listed(service)] == OWN
     world.configure("mcp_aliases: true\n" + CONFIG)
-    assert [tool.name for tool in talk(service.server, list_tools).tools] == OWN + FORKS
+    assert [tool.name for tool in listed(service)] == OWN + FORKS
 
 
-def test_the_tools_only_read(world: World) -> None:
-    for tool in talk(Service(Library(world.settings, aliases=True)).server, list_tools).tools:
+def test_the_tools_only_read(shared: World) -> None:
+    for tool in listed(Service(Library(shared.settings, aliases=True))):
         assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
         assert tool.title
         assert tool.description
 
 
-def test_the_schemas_have_qmds_arguments_and_defaults(world: World) -> None:
-    async def conversation(client: Client) -> Any:
-        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
-
-    schemas = talk(Service(Library(world.settings, aliases=True)).server, conversation)
+def test_the_schemas_have_qmds_arguments_and_defaults(shared: World) -> None:
+    schemas = {tool.name: tool.input_schema for tool in listed(Service(Library(shared.settings, aliases=True)))}
     shape = {
         name: {key: (rule["type"], rule.get("default")) for key, rule in schemas[name]["properties"].items()}
         for name in ("query", "get", "multi_get", "status")
@@ -115,8 +110,8 @@ def test_the_schemas_have_qmds_arguments_and_defaults(world: World) -> None:
     assert "required" not in schemas["query"]
 
 
-def test_a_query_has_a_summary_and_results_with_qmds_keys(world: World) -> None:
-    result = ask(world, "query", searches=lex("ebb"))
+def test_a_query_has_a_summary_and_results_with_qmds_keys(shared: World) -> None:
+    result = ask(shared, "query", searches=lex("ebb"))
     (hit,) = result.structured_content["results"]
     assert list(hit) == ["docid", "file", "title", "score", "context", "line", "snippet"]
     assert text(result) == f'Found 1 result for "ebb":\n\n{hit["docid"]} 100% notes/tides.md - Tides'
@@ -134,16 +129,16 @@ def test_a_result_without_context_says_so(world: World) -> None:
     assert ask(world, "query", searches=lex("ebb")).structured_content["results"][0]["context"] is None
 
 
-def test_scores_are_one_over_the_rank_and_minscore_cuts_there(world: World) -> None:
-    result = ask(world, "query", searches=lex("quay"))
+def test_scores_are_one_over_the_rank_and_minscore_cuts_there(shared: World) -> None:
+    result = ask(shared, "query", searches=lex("quay"))
     assert [hit["score"] for hit in result.structured_content["results"]] == [1, 0.5, 0.33, 0.25]
-    assert len(files(ask(world, "query", searches=lex("quay"), minScore=0.4))) == 2
-    assert len(files(ask(world, "query", searches=lex("quay"), limit=3))) == 3
+    assert len(files(ask(shared, "query", searches=lex("quay"), minScore=0.4))) == 2
+    assert len(files(ask(shared, "query", searches=lex("quay"), limit=3))) == 3
 
 
-def test_collections_narrow_a_query_and_an_unknown_one_finds_nothing(world: World) -> None:
-    assert files(ask(world, "query", searches=lex("quay"), collections=["plans"])) == ["plans/quay.md"]
-    nothing = ask(world, "query", searches=lex("quay"), collections=["nowhere"])
+def test_collections_narrow_a_query_and_an_unknown_one_finds_nothing(shared: World) -> None:
+    assert files(ask(shared, "query", searches=lex("quay"), collections=["plans"])) == ["plans/quay.md"]
+    nothing = ask(shared, "query", searches=lex("quay"), collections=["nowhere"])
     assert (text(nothing), files(nothing)) == ('No results found for "quay"', [])
 
 
@@ -155,25 +150,25 @@ def test_a_collection_that_is_left_out_by_default_is_found_when_named(world: Wor
     assert files(ask(world, "query", searches=lex("quay"), collections=["plans"])) == ["plans/quay.md"]
 
 
-def test_two_searches_are_fused(world: World) -> None:
-    found = files(ask(world, "query", searches=lex("ebb", "skiff")))
+def test_two_searches_are_fused(shared: World) -> None:
+    found = files(ask(shared, "query", searches=lex("ebb", "skiff")))
     assert found == ["notes/tides.md", "notes/boats/skiff é#1.md"]
 
 
 @pytest.mark.parametrize("arguments", [{"query": "quay"}, {"searches": [{"type": "vec", "query": "what floods?"}]}])
-def test_what_needs_embeddings_says_that_there_are_none(world: World, arguments: dict[str, Any]) -> None:
-    result = ask(world, "query", **arguments)
+def test_what_needs_embeddings_says_that_there_are_none(shared: World, arguments: dict[str, Any]) -> None:
+    result = ask(shared, "query", **arguments)
     assert "no embedding exists in this index yet" in result.content[1].text
     assert not result.is_error
 
 
-def test_plain_words_are_served_by_keywords_even_where_not_all_occur(world: World) -> None:
-    result = ask(world, "query", query="which tide floods the quay of the emperor?")
+def test_plain_words_are_served_by_keywords_even_where_not_all_occur(shared: World) -> None:
+    result = ask(shared, "query", query="which tide floods the quay of the emperor?")
     assert files(result)[0] == "notes/tides.md"
 
 
-def test_a_query_without_semantics_has_no_note(world: World) -> None:
-    assert len(ask(world, "query", searches=lex("quay")).content) == 1
+def test_a_query_without_semantics_has_no_note(shared: World) -> None:
+    assert len(ask(shared, "query", searches=lex("quay")).content) == 1
 
 
 @pytest.mark.parametrize(
@@ -204,23 +199,23 @@ def test_a_query_without_semantics_has_no_note(world: World) -> None:
         ),
     ],
 )
-def test_a_query_that_cannot_be_asked_says_why(world: World, arguments: dict[str, Any], message: str) -> None:
-    result = ask(world, "query", **arguments)
+def test_a_query_that_cannot_be_asked_says_why(shared: World, arguments: dict[str, Any], message: str) -> None:
+    result = ask(shared, "query", **arguments)
     assert (result.is_error, text(result)) == (True, message)
 
 
-def test_an_unknown_tool_is_an_error_of_the_protocol(world: World) -> None:
+def test_an_unknown_tool_is_an_error_of_the_protocol(shared: World) -> None:
     with pytest.raises(MCPError, match="Tool nope not found") as caught:
-        ask(world, "nope")
+        ask(shared, "nope")
     assert caught.value.code == -32602
 
 
 @pytest.mark.parametrize(
     "file", ["notes/tides.md", "tides.md", "ides.md", "qmd://notes/tides.md", "{root}/notes/tides.md", "{docid}"]
 )
-def test_a_document_is_got_by_every_name_it_has(world: World, file: str) -> None:
-    docid = ask(world, "query", searches=lex("ebb")).structured_content["results"][0]["docid"]
-    (block,) = ask(world, "get", file=file.format(root=world.root, docid=docid)).content
+def test_a_document_is_got_by_every_name_it_has(shared: World, file: str) -> None:
+    docid = ask(shared, "query", searches=lex("ebb")).structured_content["results"][0]["docid"]
+    (block,) = ask(shared, "get", file=file.format(root=shared.root, docid=docid)).content
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(TIDES.split("\n"), 1))
     assert block.type == "resource"
     assert (block.resource.uri, block.resource.mime_type) == ("qmd://notes/tides.md", "text/markdown")
@@ -239,31 +234,31 @@ def test_a_document_is_got_by_every_name_it_has(world: World, file: str) -> None
         ({"file": "tides.md", "maxLines": 1, "lineNumbers": False}, "# Tides"),
     ],
 )
-def test_lines_are_chosen_by_suffix_or_argument(world: World, arguments: dict[str, Any], shown: str) -> None:
-    assert ask(world, "get", **arguments).content[0].resource.text == CONTEXT + shown
+def test_lines_are_chosen_by_suffix_or_argument(shared: World, arguments: dict[str, Any], shown: str) -> None:
+    assert ask(shared, "get", **arguments).content[0].resource.text == CONTEXT + shown
 
 
-def test_the_address_of_a_document_is_percent_encoded(world: World) -> None:
-    block = ask(world, "get", file="notes/boats/skiff é#1.md").content[0]
+def test_the_address_of_a_document_is_percent_encoded(shared: World) -> None:
+    block = ask(shared, "get", file="notes/boats/skiff é#1.md").content[0]
     assert block.resource.uri == "qmd://notes/boats/skiff%20%C3%A9%231.md"
     assert "Boats and their owners" in block.resource.text
 
 
-def test_a_document_that_is_not_there_names_some_like_it(world: World) -> None:
-    result = ask(world, "get", file="tidse.md")
+def test_a_document_that_is_not_there_names_some_like_it(shared: World) -> None:
+    result = ask(shared, "get", file="tidse.md")
     assert result.is_error
     assert text(result).startswith("Document not found: tidse.md\n\nDid you mean one of these?\n  - tides.md")
-    assert text(ask(world, "get", file="zzzzzzzzzzzzzzzzzz")) == "Document not found: zzzzzzzzzzzzzzzzzz"
+    assert text(ask(shared, "get", file="zzzzzzzzzzzzzzzzzz")) == "Document not found: zzzzzzzzzzzzzzzzzz"
 
 
 @pytest.mark.parametrize("file", ["plans/qua.md", "qmd://plans/qua.md", "plans/quay.mdx"])
-def test_a_document_that_is_not_there_names_some_like_it_with_their_collection(world: World, file: str) -> None:
-    said = text(ask(world, "get", file=file))
+def test_a_document_that_is_not_there_names_some_like_it_with_their_collection(shared: World, file: str) -> None:
+    said = text(ask(shared, "get", file=file))
     assert said.startswith(f"Document not found: {file}\n\nDid you mean one of these?\n  - plans/quay.md\n")
 
 
-def test_several_documents_come_with_what_was_skipped_and_what_was_not_found(world: World) -> None:
-    result = ask(world, "multi_get", pattern="plans/*.md", maxLines=1)
+def test_several_documents_come_with_what_was_skipped_and_what_was_not_found(shared: World) -> None:
+    result = ask(shared, "multi_get", pattern="plans/*.md", maxLines=1)
     resource, skipped = sorted(result.content, key=lambda block: str(block.type))
     assert resource.resource.text == (
         "<!-- Context: Everything about the harbour -->\n\n1: # Quay plan\n2: \n3: [... truncated 3 more lines]"
@@ -272,15 +267,15 @@ def test_several_documents_come_with_what_was_skipped_and_what_was_not_found(wor
         "[SKIPPED: plans/long.md - File too large (82KB > 64KB)."
         " Use 'qmd_get' with file=\"plans/long.md\" to retrieve.]"
     )
-    result = ask(world, "multi_get", pattern="tides.md, nope.md", lineNumbers=False)
+    result = ask(shared, "multi_get", pattern="tides.md, nope.md", lineNumbers=False)
     assert text(result).startswith("Errors:\nFile not found: nope.md")
     assert result.content[1].resource.text == CONTEXT + TIDES
 
 
-def test_a_pattern_that_matches_nothing_says_so(world: World) -> None:
-    result = ask(world, "multi_get", pattern="zzz*.md")
+def test_a_pattern_that_matches_nothing_says_so(shared: World) -> None:
+    result = ask(shared, "multi_get", pattern="zzz*.md")
     assert (text(result), result.is_error) == ("Errors:\nNo files matched pattern: zzz*.md", False)
-    empty = ask(world, "multi_get", pattern="")
+    empty = ask(shared, "multi_get", pattern="")
     assert (text(empty), empty.is_error) == ("Expected pattern to be a non-empty string", True)
 
 
@@ -291,8 +286,8 @@ def test_an_answer_has_a_limit_and_names_what_it_leaves_out(world: World, monkey
     assert any("the answer is full" in block.text for block in blocks if block.type == "text")
 
 
-def test_status_says_how_the_index_stands(world: World) -> None:
-    result = ask(world, "status")
+def test_status_says_how_the_index_stands(shared: World) -> None:
+    result = ask(shared, "status")
     status = result.structured_content
     assert list(status) == ["totalDocuments", "needsEmbedding", "hasVectorIndex", "collections"]
     assert (status["totalDocuments"], status["needsEmbedding"], status["hasVectorIndex"]) == (5, 5, False)
@@ -301,7 +296,7 @@ def test_status_says_how_the_index_stands(world: World) -> None:
     assert text(result).startswith(
         "QMD Index Status:\n  Total documents: 5\n  Needs embedding: 5\n  Vector index: no\n  Collections: 2\n    - "
     )
-    assert f"    - notes: {world.root}/notes (3 docs)" in text(result)
+    assert f"    - notes: {shared.root}/notes (3 docs)" in text(result)
 
 
 @pytest.mark.long
@@ -355,16 +350,16 @@ def test_plain_words_are_expanded_where_a_generator_is_named(world: World, monke
         endpoint.close()
 
 
-def test_the_older_names_answer_as_theirs_did(world: World) -> None:
-    found = ask(world, "qmd_search", query="quay", collection="plans")
+def test_the_older_names_answer_as_theirs_did(shared: World) -> None:
+    found = ask(shared, "qmd_search", query="quay", collection="plans")
     assert files(found) == ["plans/quay.md"]
     assert 0 <= found.structured_content["results"][0]["score"] < 1
-    assert files(ask(world, "qmd_deep_search", query="ebb")) == ["notes/tides.md"]
-    vector = ask(world, "qmd_vector_search", query="ebb")
+    assert files(ask(shared, "qmd_deep_search", query="ebb")) == ["notes/tides.md"]
+    vector = ask(shared, "qmd_vector_search", query="ebb")
     assert "no embedding exists" in vector.content[1].text
-    assert ask(world, "qmd_get", file="tides.md").content[0].resource.text == CONTEXT + TIDES
-    assert len(ask(world, "qmd_multi_get", pattern="*.md").content) >= 2
-    assert ask(world, "qmd_status").structured_content == ask(world, "status").structured_content
+    assert ask(shared, "qmd_get", file="tides.md").content[0].resource.text == CONTEXT + TIDES
+    assert len(ask(shared, "qmd_multi_get", pattern="*.md").content) >= 2
+    assert ask(shared, "qmd_status").structured_content == ask(shared, "status").structured_content
 
 
 def test_without_an_index_there_are_no_documents_and_no_errors(empty_world: World) -> None:
