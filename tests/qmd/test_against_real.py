@@ -33,6 +33,12 @@ FILES = {
     "_under_score.md": "no heading\n",
 }
 
+# Group → command lines. One line of the file is a group and its words.
+COMMANDS: dict[str, list[list[str]]] = {}
+for _line in (Path(__file__).parent / "data" / "commands.jsonl").read_text(encoding="utf-8").splitlines():
+    _group, *_words = json.loads(_line)
+    COMMANDS.setdefault(_group, []).append(_words)
+
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
@@ -76,116 +82,19 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         os.utime(path, (stamp, stamp))
 
 
-QUERIES = [
-    "tokens",
-    "authentication",
-    "hello world",
-    '"OAuth tokens"',
-    "hello -world",
-    "検索",
-    "nothing here",
-    "-x",
-    "café",
-    "filler",
-    "a",
-    "OAuth2?",
-    "needle tokens",
-    "don't",
-]
-SHAPES = [
-    [],
-    ["--json"],
-    ["--csv"],
-    ["--md"],
-    ["--xml"],
-    ["--files"],
-    ["--format", "JSON"],
-    ["--json", "--full"],
-    ["--full"],
-    ["--csv", "--full", "--line-numbers"],
-    ["--line-numbers"],
-    ["--json", "--line-numbers"],
-    ["--md", "--line-numbers"],
-    ["--json", "--full-path"],
-    ["--full-path", "--files"],
-    ["--full-path"],
-    ["--all", "--json"],
-    ["-n", "1", "--json"],
-    ["-n2", "--files"],
-    ["-n", "0", "--files"],
-    ["-n", "-1", "--files"],
-    ["-n", "x", "--files"],
-    ["--min-score", "0.3", "--json"],
-    ["--min-score", "0.99"],
-    ["--min-score=0.99", "--csv"],
-    ["-c", "notes", "--files"],
-    ["-c", "notes", "-c", "work", "--files"],
-    ["-cwork", "--json"],
-    ["-c", "nope"],
-    ["--unknown", "--files"],
-    ["--intent", "about flow", "--json"],
-    ["--xml", "--full-path", "-n", "2"],
-    ["--format", "yaml"],
-    ["--chunk-strategy", "auto", "--files"],
-    ["--explain", "--json"],
-]
+@pytest.mark.parametrize("words", COMMANDS["query"], ids=" ".join)
+def test_a_search_finds_what_qmd_finds(worlds: Pair, words: list[str]) -> None:
+    worlds.same("search", *words, "--json", "--all")
+    worlds.same("search", *words)
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_search_finds_what_qmd_finds(worlds: Pair, query: str) -> None:
-    worlds.same("search", query, "--json", "--all")
-    worlds.same("search", query)
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+@pytest.mark.parametrize("shape", COMMANDS["shape"], ids=" ".join)
 def test_a_search_is_printed_as_qmd_prints_it(worlds: Pair, shape: list[str]) -> None:
     worlds.same("search", "tokens", *shape)
     worlds.same(*shape, "search", "zzzz")
 
 
-GETS = [
-    ["alpha.md"],
-    ["lpha.md"],
-    ["notes/alpha.md"],
-    ["qmd://notes/alpha.md"],
-    ["qmd:////notes/alpha.md"],
-    ["//notes/alpha.md"],
-    ["qmd://notes/alpha.md?index=index"],
-    ["beta.md:3"],
-    ["beta.md:3:2"],
-    ["beta.md", "--from", "4"],
-    ["beta.md:2", "--from", "4", "-l", "1"],
-    ["beta.md", "-l", "0"],
-    ["beta.md", "-l", "x"],
-    ["beta.md", "--from", "0"],
-    ["beta.md", "--from", "-5", "-l", "2"],
-    ["beta.md", "--from", "99"],
-    ["beta.md", "--no-line-numbers"],
-    ["beta.md", "--full-path"],
-    ["long.md:100:3", "--full-path"],
-    ["sub/space name.md"],
-    ["emoji 🎉.md"],
-    ["cjk.md"],
-    ["crlf.md"],
-    ["gamma.md"],
-    ["alpah.md"],
-    ["nope"],
-    ["zzzzzzzz"],
-    ["abcdef"],
-    ["#abcdef12"],
-    ["decade"],
-    ["_under"],
-    ["under%score.md"],
-    [""],
-    [],
-    ["qmd://"],
-    ["qmd://nope/x.md"],
-    ["BETA.MD"],
-    ["plain.txt"],
-]
-
-
-@pytest.mark.parametrize("words", GETS, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS["get"], ids=" ".join)
 def test_a_document_is_got_as_qmd_gets_it(worlds: Pair, words: list[str]) -> None:
     worlds.same("get", *words)
 
@@ -199,37 +108,8 @@ def test_a_document_is_got_by_its_docid_and_by_its_path(worlds: Pair) -> None:
     worlds.same("multi-get", f"{docid}, beta.md")
 
 
-MULTI = [
-    ["*.md"],
-    ["**/*.md"],
-    ["notes/*.md"],
-    ["qmd://notes/**"],
-    ["sub/**"],
-    ["{alpha,beta}.md"],
-    ["a*.md"],
-    ["[ab]*.md"],
-    ["?eta.md"],
-    ["!(alpha|beta).md"],
-    ["nope*"],
-    ["beta.md"],
-    ["beta.md,gamma.md"],
-    ["alpha.md, beta.md"],
-    ["notes/alpha.md,missing.md,alpah.md"],
-    ["qmd://notes/beta.md,qmd://work/todo.md"],
-    ["missing.md,other.md"],
-    ["lpha.md,beta.md"],
-    ["big.md,beta.md"],
-    ["big.md,beta.md", "--max-bytes", "20"],
-    ["beta.md,notes.md", "-l", "2"],
-    ["beta.md,notes.md", "-l", "2", "--no-line-numbers"],
-    ["*eta.md", "--full-path"],
-    ["deadbeef"],
-    [],
-]
-
-
 @pytest.mark.parametrize("shape", ["cli", "json", "csv", "md", "xml", "files"])
-@pytest.mark.parametrize("words", MULTI, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS["multi-get"], ids=" ".join)
 def test_documents_are_got_as_qmd_gets_them(worlds: Pair, words: list[str], shape: str) -> None:
     worlds.same("multi-get", *words, "--format", shape)
 
@@ -270,80 +150,6 @@ def test_fifty_queries_over_two_corpora_rank_as_with_qmd(
             assert ours == real, query
 
 
-OTHERS = [
-    ["ls"],
-    ["ls", "notes"],
-    ["ls", "notes/sub"],
-    ["ls", "notes/su"],
-    ["ls", "notes/zz"],
-    ["ls", "qmd://notes/sub/"],
-    ["ls", "qmd://notes"],
-    ["ls", "qmd://"],
-    ["ls", "/abs/path"],
-    ["ls", "nope"],
-    ["collection", "list"],
-    ["collection", "show", "notes"],
-    ["collection", "info", "work"],
-    ["collection", "show"],
-    ["collection", "show", "nope"],
-    ["collection"],
-    ["collection", "help"],
-    ["collection", "zzz"],
-    ["collection", "add"],
-    ["collection", "add", "nope"],
-    ["collection", "add", "notes/alpha.md"],
-    ["collection", "add", "notes"],
-    ["collection", "add", "work", "--name", "other"],
-    ["collection", "remove"],
-    ["collection", "rm", "nope"],
-    ["collection", "rename", "a"],
-    ["collection", "mv", "nope", "x"],
-    ["collection", "rename", "notes", "work"],
-    ["collection", "update-cmd"],
-    ["collection", "set-update", "nope", "x"],
-    ["collection", "include"],
-    ["collection", "exclude", "nope"],
-    ["context"],
-    ["context", "list"],
-    ["context", "add"],
-    ["context", "add", "qmd://nope/", "text"],
-    ["context", "add", "/nowhere", "text"],
-    ["context", "rm"],
-    ["context", "rm", "qmd://notes/none"],
-    ["context", "zzz"],
-    ["search"],
-    ["vsearch"],
-    ["query"],
-    ["bench"],
-    ["bench", "--json"],
-    ["trust"],
-    ["trust", "list"],
-    ["trust", "revoke"],
-    ["trust", "zzz"],
-    ["cleanup", "--dry-run"],
-    ["update"],
-    ["skill"],
-    ["skill", "help"],
-    ["skill", "--help"],
-    ["skill", "zzz"],
-    ["skills", "help"],
-    ["skills", "zzz"],
-    ["skills", "zzz", "--json"],
-    ["skills", "get"],
-    ["skills", "get", "nope"],
-    ["zzz"],
-    ["mcp", "stop"],
-    ["embed", "--max-docs-per-batch", "0"],
-    ["embed", "--timeout", "-1"],
-    ["embed", "-c", "nope"],
-    ["--index", "empty", "ls"],
-    ["--index", "empty", "collection", "list"],
-    ["--index", "empty", "context", "list"],
-    ["--index", "empty", "update"],
-    ["--index", "empty", "search", "x", "--json"],
-]
-
-
-@pytest.mark.parametrize("words", OTHERS, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS["other"], ids=" ".join)
 def test_other_commands_print_what_qmd_prints(worlds: Pair, words: list[str]) -> None:
     worlds.same(*words)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from qmd.app.main import main
-from tests.qmd.app.world import Done, Qmd, collection, stand
+from tests.qmd.app.world import Done, Qmd, collection, stand, write
+
+_UNSET = (
+    *("QMD_CONFIG_DIR", "INDEX_PATH", "QMD_SKILLS_DIR", "QMD_EDITOR_URI", "QMD_EMBED_MODEL"),
+    *("QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS", "QMD_SQLITE_BUSY_TIMEOUT"),
+)
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the user stands; configuration and cache lie elsewhere."""
-    here = tmp_path / "here"
+    return _place(tmp_path, monkeypatch)
+
+
+def _place(root: Path, patch: pytest.MonkeyPatch) -> Path:
+    here = root / "here"
     here.mkdir()
-    for name in ("QMD_CONFIG_DIR", "INDEX_PATH", "QMD_SKILLS_DIR", "QMD_EDITOR_URI", "QMD_EMBED_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("QMD_TRUST_LOCAL_CONFIG", "QMD_TRUST_UPDATE_HOOKS", "QMD_SQLITE_BUSY_TIMEOUT"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    stand(monkeypatch, here)
+    for name in _UNSET:
+        patch.delenv(name, raising=False)
+    patch.setenv("XDG_CONFIG_HOME", str(root / "config"))
+    patch.setenv("XDG_CACHE_HOME", str(root / "cache"))
+    stand(patch, here)
     return here
 
 
@@ -36,6 +44,30 @@ def qmd(place: Path, capfd: pytest.CaptureFixture[str]) -> Qmd:
         return Done(code, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of three embedded notes, of which some are near in meaning: embedding loads a model, so do it once."""
+    root = tmp_path_factory.mktemp("embedded")
+    with pytest.MonkeyPatch.context() as patch:
+        write(
+            _place(root, patch) / "pets",
+            {
+                "invoice.md": "# Invoice\n\nThe invoice was paid late.\n",
+                "dog.md": "# Dog\n\nOur dog sleeps on the sofa.\n",
+                "rain.md": "# Rain\n\nRain fell all day.\n",
+            },
+        )
+        assert main(["collection", "add", "pets"]) == main(["embed"]) == 0
+    return root
+
+
+@pytest.fixture
+def pets(embedded: Path, place: Path) -> None:
+    """The embedded notes' configuration and index, copied for this test."""
+    for name in ("config", "cache"):
+        shutil.copytree(embedded / name, place.parent / name)
 
 
 @pytest.fixture

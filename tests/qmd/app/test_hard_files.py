@@ -35,15 +35,21 @@ def test_the_brains_own_collections_are_updated_by_the_same_command(home: Home, 
     assert "qmd://notes/a b 😀.md" in brain("qmd", "--brain", "search", "walrus", "--files").stdout
 
 
-def test_a_folder_that_comes_back_is_as_it_was(notes: Path, qmd: Qmd) -> None:
+def test_documents_of_a_missing_folder_are_kept_until_it_comes_back(notes: Path, qmd: Qmd) -> None:
     notes.rename(notes.parent / "elsewhere")
-    assert _counts(qmd("update").out) == "0 new, 0 updated, 0 unchanged, 0 removed"
+    done = qmd("update")
+    assert (done.code, _counts(done.out)) == (0, "0 new, 0 updated, 0 unchanged, 0 removed")
+    assert f"Collection folder is missing: {notes}" in done.err
+    assert "qmd://notes/plan.md" in qmd("search", "hourly", "--files").out
     (notes.parent / "elsewhere").rename(notes)
     assert _counts(qmd("update").out) == "0 new, 0 updated, 3 unchanged, 0 removed"
     assert "qmd://notes/plan.md" in qmd("search", "hourly", "--files").out
 
 
-def test_links_in_a_circle_and_to_nowhere_are_left_out(notes: Path, qmd: Qmd) -> None:
+def test_links_are_not_followed_wherever_they_lead(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
+    write(tmp_path / "secret", {"s.md": "# Secret\n\npassword\n"})
+    (notes / "out.md").symlink_to(tmp_path / "secret" / "s.md")
+    (notes / "folder").symlink_to(tmp_path / "secret")
     (notes / "circle").symlink_to(notes)
     (notes / "self.md").symlink_to("self.md")
     (notes / "nowhere.md").symlink_to("/no/such/file.md")
@@ -51,6 +57,7 @@ def test_links_in_a_circle_and_to_nowhere_are_left_out(notes: Path, qmd: Qmd) ->
     done = qmd("update")
     assert (done.code, done.err) == (0, "")
     assert _counts(done.out) == "0 new, 0 updated, 3 unchanged, 0 removed"
+    assert qmd("search", "password", "--json").out == "[]\n"
 
 
 def test_a_file_that_becomes_a_link_leaves_the_index(notes: Path, qmd: Qmd, tmp_path: Path) -> None:

@@ -69,15 +69,6 @@ def test_nothing_is_pulled_where_there_is_nothing_to_pull_from(place: Path, qmd:
     assert (done.code, done.err, done.out.count("has no upstream")) == (0, "", 1)
 
 
-def test_documents_of_a_missing_folder_are_kept_and_told_of(notes: Path, qmd: Qmd) -> None:
-    notes.rename(notes.parent / "elsewhere")
-    done = qmd("update")
-    assert done.code == 0
-    assert f"Collection folder is missing: {notes}" in done.err
-    assert "0 new, 0 updated, 0 unchanged, 0 removed" in done.out
-    assert "qmd://notes/plan.md" in qmd("search", "hourly", "--files").out
-
-
 def test_a_file_name_that_is_no_text_is_told_of(notes: Path, qmd: Qmd) -> None:
     with open(os.fsencode(str(notes)) + b"/bad\xff.md", "wb") as stream:
         stream.write(b"# Bad\n")
@@ -85,14 +76,6 @@ def test_a_file_name_that_is_no_text_is_told_of(notes: Path, qmd: Qmd) -> None:
     assert done.code == 0
     assert "⚠ Skipped unreadable file: bad\\udcff.md (the file name is not valid UTF-8)" in done.err
     assert "3 unchanged, 0 removed" in done.out
-
-
-def test_a_symlink_is_not_followed(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
-    write(tmp_path / "secret", {"s.md": "# Secret\n\npassword\n"})
-    (notes / "out.md").symlink_to(tmp_path / "secret" / "s.md")
-    (notes / "folder").symlink_to(tmp_path / "secret")
-    assert "0 new" in qmd("update").out
-    assert qmd("search", "password", "--json").out == "[]\n"
 
 
 def test_a_file_that_became_empty_leaves_the_index(notes: Path, qmd: Qmd) -> None:

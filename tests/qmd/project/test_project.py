@@ -336,21 +336,22 @@ def test_a_project_of_nothing_of_its_own_is_refused(run: Run, project: Path, tmp
 
 
 @pytest.mark.parametrize("name", [".search", ".search/search.db", ".search/search.db-wal", ".search/search.db.lock"])
-@pytest.mark.parametrize("words", [["update"], ["keyword", "sqlite"], ["get", "kb/notes/storage.md"], ["status"]])
 def test_an_index_that_a_checkout_leads_elsewhere_is_not_followed(
-    run: Run, project: Path, tmp_path: Path, name: str, words: list[str]
+    run: Run, project: Path, tmp_path: Path, name: str
 ) -> None:
     assert run("update").code == 0
     (project / ".search").rename(tmp_path / "elsewhere")
     target = tmp_path / "elsewhere" if name == ".search" else tmp_path / "elsewhere" / "search.db"
     (project / name).parent.mkdir(exist_ok=True)
     (project / name).symlink_to(target)
+    commands = (["update"], ["keyword", "sqlite"], ["get", "kb/notes/storage.md"], ["status"])
     before = (tmp_path / "elsewhere" / "search.db").read_bytes()
-    done = run(*words)
-    assert done.code == 71
-    assert "is a symlink" in done.err
+    for words in commands:
+        done = run(*words)
+        assert (done.code, "is a symlink" in done.err) == (71, True), words
     assert (tmp_path / "elsewhere" / "search.db").read_bytes() == before
-    assert run(*words, "--database", str(tmp_path / "elsewhere" / "search.db")).code == 0, "the user may name it"
+    for words in commands:
+        assert run(*words, "--database", str(tmp_path / "elsewhere" / "search.db")).code == 0, "the user may name it"
 
 
 @pytest.mark.parametrize(
