@@ -9,9 +9,8 @@ import pytest
 
 from core.home import Home
 from tests.conftest import Brain
-from tests.ingest.history import History
+from tests.ingest.history import History, configure
 from tests.ingest.raw.test_databases import cursor
-from tests.ingest.sources.test_chrome import configure
 from tests.ingest.transcripts import Script, save
 
 
@@ -186,7 +185,7 @@ def test_the_archive_alone_makes_sessions_and_days_of_browsing_again(
     home: Home, claude_root: Path, brain: Brain, tmp_path: Path
 ) -> None:
     _sessions(claude_root)
-    configure(home, "    {mode: all}\n")
+    configure(home, "{mode: all}")
     history = History(tmp_path / "browser" / "History")
     history.visit("https://walrus.test/", "On walruses")
     history.save()

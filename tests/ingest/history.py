@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 
+from core.home import Home
 from ingest.sources.chrome.history import EPOCH_US
 
 LINK, TYPED, SUBFRAME, GENERATED, RELOAD = 0, 1, 3, 5, 8
@@ -104,3 +105,15 @@ class History:
         self.connection = apsw.Connection(str(self.path))
         # Nobody's memory: a crash of the machine may take it.
         self.connection.execute("pragma synchronous=off; pragma journal_mode=memory").fetchall()
+
+
+def configure(home: Home, section: str) -> None:
+    """Set ``sources.chrome``; a file of another length is another file, also within one tick of the clock."""
+    text = f"collections: {{chrome-history: {{path: chrome-history}}}}\nsources: {{chrome: {section}}}\n"
+    path = Path(home.path("collections.yml"))
+    path.write_text(text + "#" * (os.path.getsize(path) if path.exists() else 0), encoding="utf-8")
+
+
+def days(home: Home) -> dict[str, str]:
+    folder = Path(home.path("chrome-history"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}

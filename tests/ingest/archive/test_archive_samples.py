@@ -10,7 +10,7 @@ import pytest
 from core.home import Home
 from ingest.archive import archive
 from ingest.pipeline.run import run
-from tests.ingest.sources.test_chrome import configure, days
+from tests.ingest.history import configure, days
 from tests.ingest.transcripts import corpus, from_the_archive_alone
 
 _STAGE = "other-synthetic/jazzyalex+agent-sessions/Resources/Fixtures/stage0/agents"
@@ -42,7 +42,7 @@ def test_the_samples_of_a_source_come_back_from_the_archive_alone(
 
 
 def test_the_sampled_browsers_days_come_back_from_the_archive_alone(home: Home, shared: Path, tmp_path: Path) -> None:
-    configure(home, "    {mode: all}\n")
+    configure(home, "{mode: all}")
     originals = tmp_path / "originals"
     shutil.copytree(shared / "samples" / "chrome", originals)
     run(home, "chrome", [str(originals)], trust_stat=False)

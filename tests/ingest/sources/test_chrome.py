@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from core.document import Document, Failure, split
+from core.document import split
 from core.errors import BadInput, Internal
 from core.home import Home
 from ingest.pipeline.ledger import Ledger
@@ -33,6 +33,8 @@ from tests.ingest.history import (
     TYPED,
     WHOLE,
     History,
+    configure,
+    days,
 )
 
 DAY = 86_400
@@ -47,15 +49,10 @@ def ingest(home: Home, *places: str | Path, rebuild: bool = False, trust_stat: b
     return run(home, "chrome", [str(place) for place in places], trust_stat=trust_stat, rebuild=rebuild)
 
 
-def configure(home: Home, section: str) -> None:
-    text = "collections:\n  chrome-history: {path: chrome-history}\nsources:\n  chrome:\n" + section
-    Path(home.path("collections.yml")).write_text(text, encoding="utf-8")
-    time.sleep(0.002)
-
-
-def days(home: Home) -> dict[str, str]:
-    folder = Path(home.path("chrome-history"))
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+@pytest.fixture(autouse=True)
+def every_domain(home: Home) -> None:
+    """Keep every domain unless a test says otherwise."""
+    configure(home, "{mode: all}")
 
 
 def body(home: Home, day: str = "2026-04-28") -> str:
@@ -67,7 +64,7 @@ def recent(days_ago: float) -> float:
 
 
 def test_a_day_is_told_as_a_person_would(home: Home, history: History) -> None:
-    configure(home, "    {mode: all, time_zone: Europe/Berlin}\n")
+    configure(home, "{mode: all, time_zone: Europe/Berlin}")
     search = history.visit(
         "https://www.google.com/search?q=hot+journal&ei=1",
         "hot journal - Google",
@@ -117,7 +114,6 @@ def test_a_day_is_told_as_a_person_would(home: Home, history: History) -> None:
 
 
 def test_what_a_search_led_to_is_known_through_new_tabs_and_redirects(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     search = history.visit("https://duckduckgo.com/?q=rrf", "rrf", transition=GENERATED | WHOLE)
     tab = history.visit("https://a.test/", "A", MORNING + 10, opener=search)
     deeper = history.visit("https://a.test/2", "A2", MORNING + 20, parent=tab)
@@ -143,7 +139,6 @@ def test_what_a_search_led_to_is_known_through_new_tabs_and_redirects(home: Home
 
 
 def test_what_the_browser_ages_out_stays(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     old = history.visit("https://a.test/", "Old", MORNING - 10 * DAY)
     history.visit("https://b.test/", "New")
     ingest(home, history.save())
@@ -162,7 +157,6 @@ def test_what_the_browser_ages_out_stays(home: Home, history: History) -> None:
 
 
 def test_late_visits_make_their_day_anew_and_no_other(home: Home, tmp_path: Path, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A")
     history.visit("https://z.test/", "Z", MORNING + 2 * DAY)
     ingest(home, history.save())
@@ -189,7 +183,7 @@ def test_copies_in_any_order_give_the_same_bytes(home: Home, tmp_path: Path) -> 
         random.Random(seed).shuffle(paths)
         place = Home(str(tmp_path / f"home{seed}"))
         place.make()
-        configure(place, "    {mode: all}\n")
+        configure(place, "{mode: all}")
         for path in paths:
             ingest(place, path)
         found.add(days(place)["2026-04-28"])
@@ -201,7 +195,7 @@ def test_clearing_is_followed_only_if_asked_for(home: Home, tmp_path: Path) -> N
     for follow in (False, True):
         place = Home(str(tmp_path / f"home-{follow}"))
         place.make()
-        configure(place, f"    {{mode: all, follow_clears: {str(follow).lower()}}}\n")
+        configure(place, f"{{mode: all, follow_clears: {str(follow).lower()}}}")
         browser = History(tmp_path / f"b-{follow}" / "History")
         cleared = browser.visit("https://cleared.test/", "Cleared", recent(3))
         shared = browser.visit("https://shared.test/", "Shared", recent(3))
@@ -217,20 +211,20 @@ def test_clearing_is_followed_only_if_asked_for(home: Home, tmp_path: Path) -> N
 
 
 def test_a_stricter_policy_takes_effect_at_once_and_a_slip_costs_nothing(home: Home, history: History) -> None:
-    configure(home, "    {mode: allow, allow: [a.test, b.test, c.test]}\n")
+    configure(home, "{mode: allow, allow: [a.test, b.test, c.test]}")
     for name in ("a", "b", "c"):
         history.visit(f"https://{name}.test/", name.upper())
     path = history.save()
     ingest(home, path)
     before = days(home)
     os.unlink(path)
-    configure(home, "    {mode: allow, allow: [a.test]}\n")
+    configure(home, "{mode: allow, allow: [a.test]}")
     ingest(home, history.path.parent)
     assert [f"{name} · " in body(home) for name in "ABC"] == [True, False, False]
-    configure(home, "    {mode: allow, allow: [a.test, b.test, c.test] }\n")
+    configure(home, "{mode: allow, allow: [a.test, b.test, c.test] }")
     ingest(home, history.path.parent)
     assert days(home) == before
-    configure(home, "    {mode: allow, allow: [a.test, b.test, c.test], deny: [b.test]}\n")
+    configure(home, "{mode: allow, allow: [a.test, b.test, c.test], deny: [b.test]}")
     ingest(home, history.path.parent)
     assert [f"{name} · " in body(home) for name in "ABC"] == [True, False, True]
     assert not holds(home, b"b.test/"), "what is denied is in no file any more"
@@ -245,7 +239,7 @@ def holds(home: Home, needle: bytes) -> bool:
 
 
 def test_nothing_that_was_dropped_is_anywhere(home: Home, history: History) -> None:
-    configure(home, "    {mode: allow, allow: [ok.test, google.com]}\n")
+    configure(home, "{mode: allow, allow: [ok.test, google.com]}")
     history.visit("https://ok.test/a?token=sekrit1&x=1", "Fine")
     history.visit("https://u:sekrit2@ok.test/", "Fine")
     history.visit("https://sekrit3.test/", "sekrit4")
@@ -266,7 +260,6 @@ def test_nothing_that_was_dropped_is_anywhere(home: Home, history: History) -> N
 
 
 def test_hostile_texts_stay_within_their_line(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/\n## [1] user", "x\n---\nsource: note\n\x1b]0;owned\x07## 00:00", label="l\n# h")
     history.visit("https://b.test/" + "a" * 5000, "y" * 100_000, MORNING + 1)
     ingest(home, history.save())
@@ -281,7 +274,6 @@ def test_hostile_texts_stay_within_their_line(home: Home, history: History) -> N
 
 
 def test_a_journey_is_what_its_visits_are_about(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A", label="an old label")
     history.visit("https://b.test/", "B", MORNING + 9, label="a label")
     execute = history.connection.execute
@@ -295,7 +287,6 @@ def test_a_journey_is_what_its_visits_are_about(home: Home, history: History) ->
 
 
 def test_rows_that_cannot_be_visits_are_counted(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A")
     history.visit("https://b.test/", "B", -EPOCH_US / 1_000_000)
     execute = history.connection.execute
@@ -308,7 +299,7 @@ def test_rows_that_cannot_be_visits_are_counted(home: Home, history: History) ->
 
 
 def test_a_damaged_database_gives_what_can_be_read(home: Home, history: History) -> None:
-    configure(home, "    {mode: all, follow_clears: true}\n")
+    configure(home, "{mode: all, follow_clears: true}")
     for number in range(3000):
         history.visit(f"https://a.test/{number}", f"Page {number}", recent(3) + number)
     path = Path(history.save())
@@ -334,18 +325,7 @@ def test_what_is_no_history_is_skipped_with_its_reason(home: Home, tmp_path: Pat
     assert ledger.failed_files == 0
 
 
-def test_an_unchanged_database_is_not_read_and_nothing_is_written(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
-    history.visit("https://a.test/", "A")
-    path = history.save()
-    ingest(home, path)
-    for trust_stat in (True, False):
-        ledger = ingest(home, path, trust_stat=trust_stat)
-        assert (ledger.unchanged, ledger.ingested, ledger.written, ledger.bytes) == (1, 0, 0, 0)
-
-
 def test_a_document_that_was_edited_or_deleted_is_restored(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A")
     path = history.save()
     ingest(home, path)
@@ -362,7 +342,6 @@ def test_a_document_that_was_edited_or_deleted_is_restored(home: Home, history: 
 def test_days_keep_their_zone_when_their_owner_travels(
     home: Home, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(home, "    {mode: all}\n")
     monkeypatch.setenv("TZ", "America/New_York")
     history.visit("https://a.test/", "A", MORNING - 5 * 3600)
     ingest(home, history.save())
@@ -375,14 +354,13 @@ def test_days_keep_their_zone_when_their_owner_travels(
     after = days(home)
     assert after.pop("2026-04-27") == before["2026-04-27"]
     assert ["time_zone: Asia/Tokyo" in text for text in after.values()] == [True]
-    configure(home, "    {mode: all, time_zone: Europe/Berlin}\n")
+    configure(home, "{mode: all, time_zone: Europe/Berlin}")
     ingest(home, history.save())
     assert "time_zone: Europe/Berlin" in days(home)["2026-04-28"]
     assert "2026-04-27" not in days(home)
 
 
 def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, history: History) -> None:
-    configure(home, "    {mode: all}\n")
     history.visit("https://a.test/", "A")
     path = history.save()
     ingest(home, path)
@@ -393,15 +371,6 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
     with pytest.raises(Internal, match="damaged"):
         ingest(home, path)
     assert archive.read_bytes() == b"broken" * 1000
-
-
-def test_parse_gives_documents_and_failures(history: History, tmp_path: Path) -> None:
-    history.visit("https://docs.python.org/", "Docs")
-    history.visit("https://docs.python.org/2", "Docs", at=0 - EPOCH_US / 1_000_000)
-    found = list(chrome.SOURCE.documents(history.save()))
-    assert [item.name for item in found if isinstance(item, Document)] == ["2026-04-28.md"]
-    assert [item.reason for item in found if isinstance(item, Failure)] == ["visit without a time"]
-    assert [type(item) for item in chrome.SOURCE.documents(str(tmp_path / "missing"))] == [Failure]
 
 
 def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,7 +395,6 @@ def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch
 
 
 def test_every_profile_of_this_machines_browsers_is_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(home, "    {mode: all}\n")
     monkeypatch.setattr("sys.platform", "linux")
     user = Path(os.environ["HOME"])
     places = {
@@ -448,7 +416,6 @@ def test_every_profile_of_this_machines_browsers_is_read(home: Home, monkeypatch
 
 
 def test_every_history_below_a_folder_is_read_however_deep_it_lies(home: Home, tmp_path: Path) -> None:
-    configure(home, "    {mode: all}\n")
     places = {
         "all/Opera/History": "opera",
         "all/Opera/Default/History": "opera-default",
@@ -474,17 +441,13 @@ def test_every_history_below_a_folder_is_read_however_deep_it_lies(home: Home, t
     assert [f"/{name}.test" in text or f"{name}.test/" in text for name in places.values()] == 7 * [True] + 3 * [False]
 
 
-def test_a_policy_that_cannot_be_read_is_refused(home: Home) -> None:
-    for section in (
-        "    {mode: some}\n",
-        "    {allow: a.test}\n",
-        "    {allowed: []}\n",
-        "    {time_zone: Mars/Base}\n",
-        "    {nsfw: 3}\n",
-    ):
-        configure(home, section)
-        with pytest.raises(BadInput, match="chrome"):
-            ingest(home, home.root)
+@pytest.mark.parametrize(
+    "section", ["{mode: some}", "{allow: a.test}", "{allowed: []}", "{time_zone: Mars/Base}", "{nsfw: 3}"]
+)
+def test_a_policy_that_cannot_be_read_is_refused(home: Home, section: str) -> None:
+    configure(home, section)
+    with pytest.raises(BadInput, match="chrome"):
+        ingest(home, home.root)
 
 
 def test_real_histories_of_every_schema_are_read(home: Home, shared: Path) -> None:
@@ -494,3 +457,33 @@ def test_real_histories_of_every_schema_are_read(home: Home, shared: Path) -> No
     assert "search: sqlite fts5 tokenizer" in found["2026-11-21"]
     assert "  - 21:25 en.wikipedia.org" in found["2013-06-30"]
     assert list(Path(home.state).rglob("copies/*")) == []
+
+
+def test_a_visit_of_the_future_makes_no_day_and_an_endless_one_no_duration(home: Home, history: History) -> None:
+    history.visit("https://later.test/", "Later", 4_070_908_800)
+    history.visit("https://ahead.test/", "Ahead", recent(-0.5))
+    history.visit("https://endless.test/", "Endless", seconds=10**9)
+    history.visit("https://long.test/", "Long", MORNING + 60, seconds=80_000)
+    history.visit("https://shown.test/", "Shown", MORNING + 120, seconds=9, foreground=10**9)
+    ledger = ingest(home, history.save())
+    assert ledger.dropped == {"dated in the future": 1, "duration longer than a day": 2}
+    assert len(days(home)) == 2
+    assert not holds(home, b"later.test")
+    text = body(home)
+    assert "Endless · endless.test\n" in text
+    assert "Long · long.test · 22 h 13 min\n" in text
+    assert "Shown · shown.test\n" in text
+    assert split(days(home)["2026-04-28"])[0]["dwell_s"] == 80_000
+
+
+def test_a_clock_that_was_set_back_clears_nothing(
+    home: Home, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(home, "{mode: all, follow_clears: true}")
+    history.visit("https://kept.test/", "Kept", recent(2))
+    ingest(home, history.save())
+    before = days(home)
+    set_back = recent(30)
+    monkeypatch.setattr(time, "time", lambda: set_back)
+    assert ingest(home, history.save(), rebuild=True).dropped == {"dated in the future": 1}
+    assert days(home) == before

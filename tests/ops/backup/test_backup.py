@@ -28,15 +28,14 @@ from ops import snapshot
 from ops.backup import backup, packing, questions, rebuild, restore
 from runtime.capture import inbox
 from runtime.capture.indexing import index
-from tests.ingest.history import History
-from tests.ingest.sources.test_chrome import configure, days
+from tests.ingest.history import History, configure, days
 from tests.ops.backups import ask, corpus, forged, make, member, transcript
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_written(home: Home, tmp_path: Path) -> None:
-    configure(home, "    {mode: all}\n")
+    configure(home, "{mode: all}")
     history = History(tmp_path / "browser" / "History")
     history.visit("https://walrus.test/", "On walruses")
     index(home, config.load(home), source="chrome", roots=[history.save()])

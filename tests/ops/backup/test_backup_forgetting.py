@@ -14,8 +14,7 @@ from ops.backup import backup, packing, restore
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget, verify_erasure
-from tests.ingest.history import MORNING, History
-from tests.ingest.sources.test_chrome import configure
+from tests.ingest.history import MORNING, History, configure
 from tests.ingest.sources.test_git import Repository
 from tests.ops.backups import ask, corpus, make, session, unpacked
 
@@ -42,7 +41,7 @@ def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: H
 
 
 def test_a_day_of_browsing_leaves_a_backup(home: Home, tmp_path: Path) -> None:
-    configure(home, "    {mode: all}\n")
+    configure(home, "{mode: all}")
     history = History(tmp_path / "browser" / "History")
     history.visit("https://walrus.test/", "On walruses")
     history.visit("https://heron.test/", "On herons", MORNING + 86_400)

@@ -11,8 +11,7 @@ from core.home import Home
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget
-from tests.ingest.history import MORNING, History
-from tests.ingest.sources.test_chrome import configure
+from tests.ingest.history import MORNING, History, configure
 from tests.ingest.sources.test_git import Repository
 
 
@@ -23,7 +22,7 @@ def shell(home: Home, place: Path) -> tuple[str, list[str]]:
 
 
 def chrome(home: Home, place: Path) -> tuple[str, list[str]]:
-    configure(home, "    {mode: all}\n")
+    configure(home, "{mode: all}")
     history = History(place / "browser" / "History")
     history.visit("https://walrus.test/", "On quicksilver")
     history.visit("https://heron.test/", "On herons", MORNING + 86_400)

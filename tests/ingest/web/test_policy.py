@@ -1,0 +1,70 @@
+"""The policy for browsing: cases in data/browsing.jsonl, each with the promise it keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from ingest.sources.chrome.source import settings
+from ingest.web import policy as reasons
+from ingest.web.policy import Page, Policy
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "browsing.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def judge_alone(case: dict[str, Any]) -> Page | str:
+    policy = Policy({"mode": "all", **case.get("section", {})})
+    return policy.judge(case["url"], case.get("title", ""), case.get("term", ""))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['promise']}: {case['url'][:40]}" for case in CASES])
+def test_the_policy_keeps_its_promise(case: dict[str, Any]) -> None:
+    found = judge_alone(case)
+    if "reason" in case:
+        assert found == case["reason"]
+        return
+    assert isinstance(found, Page)
+    assert {name: getattr(found, name) for name in case.get("page", ())} == case.get("page", {})
+
+
+def test_a_kept_page_is_judged_the_same_again() -> None:
+    policy = Policy({"mode": "all"})
+    pages = [found for case in CASES if "section" not in case and isinstance(found := judge_alone(case), Page)]
+    assert [policy.judge(page.url, page.title, page.term) for page in pages] == pages
+
+
+def test_many_are_judged_as_each_alone() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    texts = [(case["url"], case.get("title", ""), case.get("term", "")) for case in CASES if "section" not in case]
+    texts += [
+        (f"https://docs.python.org/?q={token}", "t", ""),
+        ("https://a.test/b", "password: hunter2-very-long9", ""),
+    ]
+    one, many = Policy({"mode": "all"}), Policy({"mode": "all"})
+    assert many.judge_all(texts) == [one.judge(*each) for each in texts]
+    assert many.redacted == one.redacted
+    assert many.redacted["github"] == 1
+    assert many.judge_all([]) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("https://docs.python.org/3/", ""),
+        ("https://www.google.de/search?q=x", ""),
+        ("http://localhost:3000/", ""),
+        ("http://[::1]/", ""),
+        ("https://mail.google.com/mail/u/0/", reasons.DENIED),
+        ("https://shop.test.example.com/", reasons.NOT_ALLOWED),
+    ],
+)
+def test_the_shipped_policy_keeps_work_and_drops_mail(home: Home, url: str, reason: str) -> None:
+    found = Policy(settings(home)).judge(url, "", "")
+    assert found == reason if reason else isinstance(found, Page)
