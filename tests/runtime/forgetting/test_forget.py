@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from core import config, telemetry
 from core.document import render
@@ -25,6 +24,7 @@ from runtime.capture import inbox
 from runtime.capture.indexing import index
 from runtime.forgetting import forget, unfinished, verify_erasure
 from tests.ingest.transcripts import OTHER, SESSION, Script, lines, save, text, tool
+from tests.unpacked import everything
 
 PHRASE = "the quicksilver ledger of Odalys"
 
@@ -54,16 +54,6 @@ def run(home: Home, **options: Any) -> dict[str, Any]:
 def gone(home: Home, match: str = "", **chosen: Any) -> forget.Outcome:
     found = forget.plan(home, config.load(home), Selection(**chosen), match)
     return forget.carry_out(home, found)
-
-
-def everything(home: Home) -> bytes:
-    """All bytes below the home, the archive unpacked."""
-    held: list[bytes] = []
-    for path in sorted(Path(home.root).rglob("*")):
-        if path.is_file():
-            data = path.read_bytes()
-            held.append(zstandard.ZstdDecompressor().decompress(data) if path.suffix == ".zst" else data)
-    return b"\0".join(held)
 
 
 def documents(home: Home) -> set[str]:

@@ -15,7 +15,8 @@ from ingest import registry
 from ingest.policy.exclusions import Rules
 from tests.ingest.sources import test_opencode as opencode
 from tests.ingest.transcripts import Script, save
-from tests.runtime.forgetting.test_forget import documents, everything, gone, run
+from tests.runtime.forgetting.test_forget import documents, gone, run
+from tests.unpacked import everything
 
 
 @pytest.mark.parametrize("rule", ["/home/me/clients/acme", "/home/me/clients/acme/", "acme", "/home/me/clients/a*"])

@@ -24,7 +24,7 @@ from runtime.forgetting import forget
 from tests.ingest.sources.conformance.samples import ANIMALS, ROWS, Sample
 from tests.ingest.sources.conformance.toy import install
 from tests.ingest.transcripts import documents
-from tests.runtime.forgetting.test_forget import everything
+from tests.unpacked import everything
 
 
 @pytest.fixture(params=[*registry.BUILTIN, "toy"])
