@@ -355,7 +355,7 @@ def test_an_agent_that_stands_before_its_conversation_in_cursors_database_goes_w
         rows[f"bubbleId:{name}:b2"] = {"type": 2, "text": f"As {name} would."}
     path = cursor.database(tmp_path / "globalStorage/state.vscdb", "cursorDiskKV", rows)
     configure(home, "exclude: {projects: [/home/me/api]}")
-    cursor.ingest(home, tmp_path / "globalStorage")
+    run(home, "cursor", [str(tmp_path / "globalStorage")], trust_stat=False)
     assert list(corpus(home)) == ["cursor__c5.md"]
     kept = b"".join(archive.held(home.path("raw"), archive.read(home, "cursor")[str(path)]))
     assert b"As c5 would" in kept
