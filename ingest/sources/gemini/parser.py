@@ -61,9 +61,6 @@ _FEEDBACK = "User feedback:"
 # Lines that the shell tool writes below an exit code.
 _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
-# So many characters of a prompt are looked for in transcripts.
-_PROBE = 200
-
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file: a session, a checkpoint or a history of prompts. Faults are recorded in the result."""
@@ -486,6 +483,9 @@ def _contents(paths: Iterable[str], raw: RawStore) -> Iterator[bytes]:
 
 # The history of prompts
 
+# A prompt is searched by its first characters.
+_PROMPT_PROBE = 200
+
 
 def _prompts() -> PromptHistory:
     def project(path: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
@@ -516,7 +516,7 @@ def _without_resumed(prompts: list[Prompt], reading: Reading) -> list[Prompt]:
         texts = [prompt.text for prompt in found if not prompt.is_command]
         times = [prompt.at for prompt in found if prompt.at]
         if unit not in verdicts and texts and times:
-            probes[unit] = _Probe(_spellings(max(texts, key=len)[:_PROBE])[0], min(times), max(times))
+            probes[unit] = _Probe(_spellings(max(texts, key=len)[:_PROMPT_PROBE])[0], min(times), max(times))
     for path in transcripts_near(SOURCE, reading.path) if probes else ():
         for unit in _found_in(path, reading.raw, probes):
             verdicts[unit] = "resumed"
