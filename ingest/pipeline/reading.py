@@ -13,7 +13,7 @@ from core.redaction import clean, clean_document
 from core.text import one_line
 from ingest.archive import archive
 from ingest.raw import records, store
-from ingest.session.shapes import shape
+from ingest.session.values import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

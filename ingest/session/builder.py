@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.session import agent_calls, tool_calls
+from ingest.session import tool_calls
 from ingest.session.events import (
     COMMAND,
     COMMENTARY,
@@ -63,7 +63,7 @@ class SessionBuilder(Session):
     __slots__ = ("chain",)
 
     # Writes the lines of one tool call from its name and input.
-    call_lines = staticmethod(agent_calls.call)
+    call_lines = staticmethod(tool_calls.call_lines)
 
     def __init__(self, unit: str, source: str) -> None:
         super().__init__(unit, source)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from core import clock
 from core.document import Failure, Timestamp
 from core.text import one_line
-from ingest.session import markdown, titles
+from ingest.session import markdown
 from ingest.session.events import GAP, TEXT, THINKING, TOOL, Event, Gap
-from ingest.session.turns import TASK, USER, Turn, merge, turns
+from ingest.session.turns import ASSISTANT, TASK, USER, Turn, merge, turns
 from ingest.session.units import split_key, stem, unit_key
 
 if TYPE_CHECKING:
@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.session.session import Part, Session
+
+MAX_TITLE = 120
+UNTITLED = "Untitled session"
+_PLAN = "Implement the following plan:"
+
+# Slash commands that are no subject of a session.
+_HOUSEKEEPING = frozenset(
+    """
+    /agents /clear /color /compact /config /context /cost /doctor /effort /exit /fast /help /hooks /ide /login /logout
+    /mcp /memory /model /permissions /plugin /quit /reload-plugins /rename /resume /skills /status /statusline
+    /terminal-setup /theme /usage /vim
+    """.split()
+)
 
 
 def compose(unit: str, parts: list[Session], link: str = "", mtime_ns: int = 0) -> tuple[dict[str, object], str] | str:
@@ -117,13 +130,51 @@ def _title(by_time: list[Session], found: list[Turn], task: str, person: str) ->
     """Return a title: given by a person, by a model, a summary of these records, the task, the first prompt."""
     summaries = [summary for each in by_time for summary in each.summaries]
     uuids = set[str]().union(*(each.uuids for each in by_time)) if summaries else set[str]()
-    given = titles.first_of(
+    given = _first_of(
         _latest(each.title for each in by_time),
         _latest(each.machine_title for each in by_time),
         _latest(text for leaf, text in summaries if leaf in uuids),
         task,
     )
-    return given or titles.from_turns(found, person) or titles.UNTITLED
+    return given or _title_of_turns(found, person) or UNTITLED
+
+
+def _first_of(*candidates: str) -> str:
+    """Return the first candidate that is not empty, as one line of at most 120 characters, or ""."""
+    for candidate in candidates:
+        line = one_line(candidate[:4000], MAX_TITLE)
+        if line:
+            return line
+    return ""
+
+
+def _title_of_turns(turns: list[Turn], person: str) -> str:
+    """Return the first line of a turn: ``person``'s before commands, machines' last; or ""."""
+    for roles in ((person,), ("command",), ("teammate", "compaction", "recap"), (ASSISTANT,), (TASK,)):
+        for turn in turns:
+            if turn.role not in roles:
+                continue
+            for item, text in turn.blocks():
+                if item and turn.role == "command":
+                    text = text.removeprefix("- ").removeprefix("! ")
+                    if text.split(" ", 1)[0] in _HOUSEKEEPING:
+                        continue
+                line = _headline(text)
+                if line:
+                    return line
+    return ""
+
+
+def _headline(text: str) -> str:
+    text = text[:4000].strip().removeprefix(_PLAN).lstrip()
+    while text.startswith("[Image #") and "]" in text:
+        text = text.partition("]")[2].lstrip()
+    text = text.replace("\\\n", "\n")  # a line continued in the terminal
+    if text.startswith("#"):
+        text = text.lstrip("#").lstrip()
+        first, _, rest = text.partition("\n")
+        text = first if first.strip() else rest
+    return one_line(text, MAX_TITLE)
 
 
 def _oldest_first(each: Session) -> tuple[str, int, str]:

@@ -1,6 +1,6 @@
-"""What a transcript says, piece by piece, and the two ends that are kept of one too long for a document.
+"""Events, the pieces of a session, and the two ends that are kept of a session too long for a document.
 
-The kinds are the same for every source; what makes a turn of them is in ``ingest.session.turns``.
+``ingest.session.builder`` makes them for every tool, ``ingest.session.turns`` makes turns of them.
 """
 
 from __future__ import annotations
@@ -11,20 +11,18 @@ from collections.abc import Iterable
 
 from core.counting import add
 
-# One pasted log must not make a document that no index can use.
+# Characters of one event: a pasted log must not make a document that no index can use.
 MAX_BLOCK = 256 * 1024
-# Of one document, in characters: thirty times the longest real session it was tried on. At four bytes a character,
-# which one emoji is enough for, a document, its parts and its index entry stay below 200 MB of memory.
+# Characters of one document: thirty times the longest session at hand. At four bytes a character, for which one emoji
+# suffices, a document, its parts and its index entry stay below 200 MB of memory.
 MAX_DOCUMENT = 4 * 1024 * 1024
-# Of that, the beginning: what was wanted. The rest goes to the end: where it has come to.
+# Characters of its beginning, where the task is. The rest is for the end, where the result is.
 MAX_HEAD = 1024 * 1024
-# What a piece costs besides its text: its heading or bullet in a document, its objects in memory.
+# The cost of an event besides its text: a heading or bullet in the document, objects in memory.
 OVERHEAD = 100
 
-# A person's words; a command typed by one; a machine's summary of what came before; the user's interruption; another
-# agent's message; a prompt typed while the assistant was at work, and one taken back before it was sent; the
-# assistant's text, what it says on the way to an answer, its reasoning and tool calls; what became of a call; the recap
-# shown to a user who comes back; anything else that happened, in a line.
+# Kinds of events: ``ingest.session.builder`` describes each. A prompt that a person took back is not shown; RESULT is
+# an outcome or a note under a tool call.
 PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = "prompt", "command", "summary", "interrupt", "teammate"
 QUEUED, TAKEN_BACK = "queued", "taken back"
 TEXT, COMMENTARY, THINKING, TOOL, RESULT, RECAP = "text", "commentary", "thinking", "tool", "result", "recap"
@@ -34,10 +32,11 @@ GAP = "gap"
 
 
 class Event:
-    """One thing that a document may show.
+    """One piece of a session.
 
-    ``record`` is the record's uuid ("" where it has none), ``at`` its normalised timestamp, ``message`` the API
-    message it is a piece of, ``call`` a tool call's id, ``chain`` the root of its inline sidechain ("": none).
+    ``record`` is the lasting name of its record and ``at`` the normalised timestamp; either may be "". ``message`` is
+    the message of the API that the record is a piece of, ``call`` the id of a tool call. ``chain`` is the root of an
+    inline sidechain.
     """
 
     __slots__ = ("at", "call", "chain", "kind", "message", "record", "text")
@@ -53,7 +52,7 @@ class Event:
 
 
 class Gap(Event):
-    """The place of events that are left out; ``missing``: ``identity`` of each → how many pieces it stands for."""
+    """The place of events that are left out; ``missing``: ``identity`` → number of events with that identity."""
 
     __slots__ = ("missing",)
 
@@ -63,12 +62,12 @@ class Gap(Event):
 
     @property
     def count(self) -> int:
-        """How many pieces are missing here."""
+        """The number of missing events."""
         return sum(self.missing.values())
 
 
 def identity(event: Event) -> str:
-    """What copies of an event have in common: its record's uuid, a digest of its content where it has none."""
+    """Return the identity that all copies of an event share: its record, or a digest of its content."""
     if event.record:
         return event.record
     content = f"{event.kind}\0{event.at}\0{event.text}".encode("utf-8", "replace")
@@ -76,17 +75,17 @@ def identity(event: Event) -> str:
 
 
 def bounded(text: str) -> str:
-    """``text``, cut at ``MAX_BLOCK`` characters with a note of how many follow."""
+    """Return ``text``, cut at ``MAX_BLOCK`` characters with a note of the number that follow."""
     if len(text) <= MAX_BLOCK:
         return text
     return f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
 
 
 class Window:
-    """A head that fills once and a tail that moves on: events go in in order, those between the two are forgotten.
+    """The first and the last events of a session, added in order; the events between them are dropped.
 
-    ``tail``: characters kept at the end; None for what the head leaves of a document, so that nothing is forgotten
-    that a document could hold. Memory is bounded by the two, apart from the identities of what is missing.
+    ``tail`` is the number of characters kept at the end. With None, head and tail fill a document: nothing is dropped
+    that a document could hold. Memory is bounded, except for the identities of dropped events.
     """
 
     __slots__ = ("_at", "_head", "_missing", "_tail", "_tail_limit", "_tail_weight", "_weight")
@@ -100,9 +99,9 @@ class Window:
         self._at = ""
 
     def add(self, event: Event) -> None:
-        """Take the next event in."""
+        """Add the next event."""
         weight = _weight(event)
-        # A gap ends the head, as what is missing in it would have.
+        # A gap ends the head: the events missing in it would have filled the head.
         if not self._tail and event.kind != GAP and self._weight + weight <= MAX_HEAD:
             self._weight += weight
             self._head.append(event)
@@ -111,20 +110,20 @@ class Window:
         self._tail_weight += weight
         limit = MAX_DOCUMENT - self._weight if self._tail_limit is None else self._tail_limit
         while self._tail_weight > limit:
-            self._forget(self._tail.popleft())
+            self._drop(self._tail.popleft())
 
-    def _forget(self, event: Event) -> None:
+    def _drop(self, event: Event) -> None:
         self._tail_weight -= _weight(event)
         self._at = self._at or event.at
         add(self._missing, event.missing if isinstance(event, Gap) else {identity(event): 1})
 
     def events(self) -> list[Event]:
-        """What is kept, in order, with a ``Gap`` where something is missing."""
+        """Return the kept events in order, with a ``Gap`` at the place of dropped ones."""
         if not self._missing:
             return [*self._head, *self._tail]
         events: list[Event] = []
         for event in (*self._head, Gap(self._at, dict(self._missing)), *self._tail):
-            # Gaps with nothing between them are one.
+            # Adjacent gaps become one.
             if isinstance(event, Gap) and events and isinstance(before := events[-1], Gap):
                 add(before.missing, event.missing)
             else:
@@ -132,13 +131,13 @@ class Window:
         return events
 
     def recent(self) -> Iterable[Event]:
-        """What is kept, last first."""
+        """Yield the kept events, last first."""
         yield from reversed(self._tail)
         yield from reversed(self._head)
 
 
 def fit(events: list[Event]) -> list[Event]:
-    """``events`` within the limit of a document: all of them, or the beginning, the end and a ``Gap`` between."""
+    """Return the events that fit into a document: all, or the beginning, a ``Gap`` and the end."""
     if sum(map(_weight, events)) <= MAX_DOCUMENT and not any(isinstance(event, Gap) for event in events):
         return events
     window = Window()

@@ -1,22 +1,22 @@
-"""Turns → the body of a document. The grammar is a contract: docs/documents.md."""
+"""Turns → the body of a document. docs/documents.md describes the grammar, which is a contract."""
 
 from __future__ import annotations
 
 import re
 from typing import Protocol
 
-from ingest.session.tool_names import AS_CALL
+from ingest.session.tool_calls import AS_CALL
 
 REASONING = "### reasoning"
 COMPACTED = "### summary of what was compacted"
 
-# What a payload must not be able to say: the lines by which readers of a document find its turns.
+# Lines by which readers of a document find its turns: a payload must not contain them.
 _OURS = re.compile(rf"(?m)^(?= {{0,3}}(?:## \[|{REASONING}|{COMPACTED}))")
 _FENCE = re.compile(r"(?m)^ {0,3}(`{3,}|~{3,})(.*)$")
 
 
 class TurnLike(Protocol):
-    """What a turn offers to be written: ``at`` is ``YYYY-MM-DDTHH:MM…`` in UTC or ""."""
+    """A turn as the renderer needs it; ``at`` is ``YYYY-MM-DDTHH:MM…`` in UTC or ""."""
 
     role: str
     at: str
@@ -27,7 +27,7 @@ class TurnLike(Protocol):
 
 
 def body(title: str, turns: list[TurnLike]) -> str:
-    """The markdown below the frontmatter: the title, then one numbered section a turn."""
+    """Return the markdown below the frontmatter: the title, then a numbered section for each turn."""
     pieces = [f"# {title}\n" if title else ""]
     for number, turn in enumerate(turns, 1):
         pieces.append(f"\n## [{number}] {turn.role}{_when(turn.at)}\n\n")
@@ -50,7 +50,7 @@ def body(title: str, turns: list[TurnLike]) -> str:
 
 
 def escape(text: str) -> str:
-    """``text`` that can be mistaken for no heading and no tool call of ours, its code fences closed."""
+    """Return ``text`` without lines that look like our headings or tool calls, and with its code fences closed."""
     if "## [" in text or "### " in text:
         text = _OURS.sub(r"\\", text)
     if (text.startswith("- ") or "\n- " in text) and AS_CALL.search(text):
@@ -61,7 +61,7 @@ def escape(text: str) -> str:
 
 
 def _no_calls(text: str) -> str:
-    """``text`` with a backslash before each line, outside code fences, that would read as a call of a tool."""
+    """Return ``text`` with a backslash before each line, outside code fences, that looks like a tool call."""
     pieces: list[str] = []
     last, fence = 0, ""
     for match in [*_FENCE.finditer(text), None]:
@@ -74,14 +74,14 @@ def _no_calls(text: str) -> str:
 
 
 def _after(fence: str, mark: str, rest: str) -> str:
-    """The fence that is open after a line of ``mark`` and ``rest``, where ``fence`` was open before; "" for none."""
+    """Return the fence that is open after a line of ``mark`` and ``rest``, or ""; ``fence`` was open before."""
     if not fence:
         return mark if mark[0] == "~" or "`" not in rest else ""
     return "" if mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip() else fence
 
 
 def _unclosed(text: str) -> str:
-    """The closing fence that ``text`` lacks, so that what follows is not read as code (CommonMark §4.5)."""
+    """Return the closing fence that ``text`` lacks: without it the next text is code (CommonMark §4.5)."""
     fence = ""
     for match in _FENCE.finditer(text):
         fence = _after(fence, *match.groups())

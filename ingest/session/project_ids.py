@@ -1,8 +1,9 @@
-"""Folders that a tool names by a sign alone, and which rules cover what they stand for.
+"""Ids that tools record instead of a project's folder, and the folders that have such an id.
 
-Cursor calls the place of an agent's transcripts as the folder, with dashes for all that is neither letter nor digit
-(``slug:``); Gemini CLI called its own by the SHA-256 of the path (``sha256:``). Neither can be turned back: a slug is
-looked for among the folders of this machine, a digest among those that rules name and a few levels below these.
+A slug (``slug:``, Cursor) is the folder's path with a dash for each run of characters that are neither letters nor
+digits. A digest (``sha256:``, Gemini CLI) is the SHA-256 of the path. Neither can be reversed: slugs are looked for
+among the folders of this machine, digests among the folders that rules name and a few levels below. A conversation may
+also mention its folder.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from fnmatch import fnmatchcase
 from os.path import isabs
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ingest.policy.globs import Globs
 
@@ -26,21 +27,24 @@ _APART = re.compile("[^A-Za-z0-9]+")
 _APART_IN_GLOB = re.compile(r"[^A-Za-z0-9*?\[\]]+")
 # Folders below one that a rule names: so many levels, and so many in all.
 _LEVELS, _MOST = 3, 5_000
+_PATHS = re.compile(r"(?:/|\b[A-Za-z]:\\)[^\s\"'`<>|*?;:,()\[\]{}]{2,400}")
+# Punctuation and markup that may follow a path; the name of a folder may end in them all the same.
+_AFTER_PATH = "/\\.!_~#&=%^$@…’”»–—-。！，、；："
 
 
 def slug_of(place: str) -> str:
-    """What Cursor calls a folder, in lower case."""
+    """Return the slug of a folder, in lower case."""
     return _APART.sub("-", place).strip("-").lower()
 
 
 def of_slug(slug: str) -> str:
-    """The sign of a slug, "" where it says nothing."""
+    """Return the id of a slug, "" for an empty one."""
     found = slug_of(slug)
     return f"{SLUG}{found}" if found else ""
 
 
 def of_digest(*digests: str) -> str:
-    """The sign of the first that is a SHA-256 in hexadecimal digits, "" where none is."""
+    """Return the id of the first SHA-256 in hexadecimal digits, "" if there is none."""
     return next((f"{DIGEST}{each}" for each in digests if _HEX.fullmatch(each)), "")
 
 
@@ -50,12 +54,12 @@ def of_folders(path: str, digest: str = "") -> str:
 
 
 def digest_of(place: str) -> str:
-    """What Gemini CLI called a folder."""
+    """Return the digest of a folder."""
     return hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()
 
 
 class Signs:
-    """What is told of signs by one set of rules, each looked for once."""
+    """The folders of ids, and the rules that cover them; each id is looked for once."""
 
     __slots__ = ("_digests", "_globs", "_places")
 
@@ -65,7 +69,7 @@ class Signs:
         self._places: dict[str, tuple[str, ...]] = {}
 
     def covering(self, sign: str) -> tuple[str, ...]:
-        """The rules that cover what a sign stands for; where that cannot be told, those that may."""
+        """Return the rules that cover an id's folder; if the folder is unknown, those that may cover it."""
         if not sign:
             return ()
         globs = self._globs
@@ -78,11 +82,11 @@ class Signs:
         return tuple(glob for glob in globs.given if _may_be(glob, globs.places(glob), sign.removeprefix(SLUG)))
 
     def places(self, sign: str) -> tuple[str, ...]:
-        """The folders of this machine that a slug may stand for."""
+        """Return the folders of this machine that have a slug."""
         if not sign.startswith(SLUG):
             return ()
         if sign not in self._places:
-            self._places[sign] = tuple(_called("/", sign.removeprefix(SLUG)))
+            self._places[sign] = tuple(_folders_of("/", sign.removeprefix(SLUG)))
         return self._places[sign]
 
     def _below(self, glob: str) -> frozenset[str]:
@@ -91,8 +95,8 @@ class Signs:
         return self._digests[glob]
 
 
-def _called(folder: str, slug: str) -> Iterator[str]:
-    """The folders below one whose path from there gives a slug."""
+def _folders_of(folder: str, slug: str) -> Iterator[str]:
+    """Yield the folders below ``folder`` that have a slug, relative to it."""
     try:
         with os.scandir(folder) as found:
             names = sorted((entry.name, entry.path) for entry in found if entry.is_dir())
@@ -103,11 +107,11 @@ def _called(folder: str, slug: str) -> Iterator[str]:
         if own and own == slug:
             yield path
         elif own and slug.startswith(f"{own}-"):
-            yield from _called(path, slug[len(own) + 1 :])
+            yield from _folders_of(path, slug[len(own) + 1 :])
 
 
 def _may_be(glob: str, named: tuple[str, ...], slug: str) -> bool:
-    """Whether a slug may be of a folder that a rule covers: a dash may stand for any sign, a slash among them."""
+    """Return True if a rule may cover a folder of a slug: a dash may replace any character, a slash as well."""
     forms = {slug_of(place) for place in named}
     if any(form and (slug == form or slug.startswith(f"{form}-")) for form in forms):
         return True
@@ -119,7 +123,7 @@ def _may_be(glob: str, named: tuple[str, ...], slug: str) -> bool:
 
 
 def _digests_below(named: tuple[str, ...]) -> frozenset[str]:
-    """The signs of folders, and of those below that are there."""
+    """Return the ids of folders and of existing folders below them."""
     found = {f"{DIGEST}{digest_of(place)}" for place in named}
     ahead = deque((place, 0) for place in named)
     while ahead and len(found) < _MOST:
@@ -133,3 +137,37 @@ def _digests_below(named: tuple[str, ...]) -> frozenset[str]:
         if level + 1 < _LEVELS:
             ahead.extend((place, level + 1) for place in sorted(below) if not place.rpartition("/")[2].startswith("."))
     return frozenset(found)
+
+
+def mentioned_folder(texts: Iterable[str], is_it: Callable[[str], bool]) -> str:
+    """Return the absolute path in ``texts``, or folder above one, for which ``is_it`` is true; or "".
+
+    The most frequent of several spellings counts. At most 5,000 folders are looked at.
+    """
+    found = Counter(_mentions(texts, is_it)).most_common(1)
+    return found[0][0] if found else ""
+
+
+def _mentions(texts: Iterable[str], is_it: Callable[[str], bool]) -> Iterator[str]:
+    """Yield each mention: the path without punctuation after it, the path, or the topmost folder above it."""
+    known: dict[str, str] = {}
+    for text in texts:
+        for match in _PATHS.finditer(text):
+            path = match[0].rstrip("/\\.")
+            if path and path not in known:
+                cut = "/" if path.startswith("/") else "\\"
+                above, chain = path.rpartition(cut)[0], [path]
+                if path[-1] in _AFTER_PATH:
+                    chain.append(path.rstrip(_AFTER_PATH))
+                while len(above) > 1 and above not in known:
+                    chain.append(above)
+                    above = above.rpartition(cut)[0]
+                found = known.get(above, "")
+                for place in reversed(chain):
+                    if place not in known:
+                        if len(known) >= _MOST:
+                            return
+                        known[place] = found or (place if len(place) > 1 and is_it(place) else "")
+                    found = known[place]
+            if known.get(path):
+                yield known[path]

@@ -1,16 +1,40 @@
-"""Tool calls as searchable one-liners: what was run, read, searched and changed, not what came back.
+"""Tool calls as searchable one-liners: commands, files, searches and changes, not results.
 
-Each function returns markdown list lines: ``- Name: …`` and, indented by two spaces, what belongs to the call. A
-payload cannot leave its line or its indented block.
+A call becomes markdown list lines: ``- Name: …`` and, indented by two spaces, the text that belongs to the call. A
+payload cannot leave its line or its indented block. Agents have other names for the same few kinds of tools: the tables
+below map them to the canonical ones, which are Claude Code's. An unknown tool is shown with its arguments.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 from core.text import clean, one_line
+from ingest.session.values import mapping
+
+# Kinds of tools
+
+_RUNNING = """bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
+run_terminal_command run_command execute_command powershell terminal exec shell_exec"""
+_CHANGING = """edit multiedit multi_edit write write_file notebookedit apply_patch edit_file replace search_replace
+str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file"""
+_READING = """read grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
+todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget read_file
+list_directory grep_search file_search web_search web_fetch"""
+
+# Name of a tool in lower case → the kind of its calls, for readers of documents.
+KINDS = {
+    **dict.fromkeys(_READING.split(), "other"),
+    **dict.fromkeys(_RUNNING.split(), "shell"),
+    **dict.fromkeys(_CHANGING.split(), "change"),
+}
+
+# A line of text that a reader would take as the call of a tool that runs or changes something.
+_DEEDS = "|".join(re.escape(name) for name in sorted(KINDS, key=len, reverse=True) if KINDS[name] != "other")
+AS_CALL = re.compile(rf"(?m)^(?=- (?:(?i:{_DEEDS})(?: \([^)\n]*\))?: .|(?:Edit|Write)$))")
 
 MAX_COMMAND = 20_000
 _VALUE = 200
@@ -20,14 +44,17 @@ _ERROR_LINES = 5
 _ERROR_CHARS = 500
 _ERROR_SCAN = 60_000
 _TICKS = re.compile("`{3,}")
-# A line that says what went wrong; a frame that raises it does not.
-_TELLING = re.compile(
+# A line that names an error; a frame of a traceback that raises one does not count.
+_NAMES_ERROR = re.compile(
     r"(?i)^(?!\s*(?:raise|throw|file|at)\b).*(?:error|exception|fail|fatal|panic|denied|not found|cannot)"
 )
 
 
-def call(name: str, given: Any) -> str:
-    """The lines of one call; ``given`` is the tool's input as recorded, normally a dict."""
+def canonical_lines(name: str, given: Any) -> str:
+    """Return the lines of one call of a tool with Claude Code's name and arguments.
+
+    ``given`` is the tool's input as recorded, normally a dict.
+    """
     arguments = given if isinstance(given, dict) else {}
     formatter = _FORMATS.get(name)
     if formatter is not None:
@@ -35,31 +62,30 @@ def call(name: str, given: Any) -> str:
         if lines:
             return lines
     pairs = arguments or ({"input": given} if given not in (None, "", {}, []) else {})
-    return _item(one_line(name, 120) or "tool", _pairs(pairs))
+    return _item(_shown(name), _pairs(pairs))
 
 
-def call_as(kind: str, name: str, arguments: dict[str, Any]) -> str:
-    """The lines of a call whose arguments are named as those of Claude Code's tool ``kind``, shown under ``name``."""
-    name = one_line(name, 120) or "tool"
+def _lines_as(kind: str, name: str, arguments: dict[str, Any]) -> str:
+    """Return the lines of a call of ``name`` that has the arguments of the canonical tool ``kind``."""
+    name = _shown(name)
     return _FORMATS[kind](name, arguments) or _item(name, _pairs(arguments))
 
 
 def error_lines(text: str) -> str:
-    """The first telling lines of a failure, each as ``  ! …``: five lines, 500 characters.
+    """Return the first lines of a failure, each as ``  ! …``: five lines, 500 characters.
 
-    Where those do not say what went wrong (the head of a test run, a traceback), the first two later lines that do
-    are added.
+    If they name no error (the head of a test run, a traceback), the first two later lines that name one are added.
     """
     kept: list[str] = []
     room = _ERROR_CHARS
-    told = False
+    is_named = False
     extra = 0
-    # A progress bar rewrites its line with bare carriage returns: only what was left standing is kept.
+    # A progress bar rewrites its line after a bare carriage return: only the last form is kept.
     for raw in text[:_ERROR_SCAN].replace("\r\n", "\n").split("\n"):
         if len(kept) >= _ERROR_LINES or room <= 0:
-            if told or extra == 2:
+            if is_named or extra == 2:
                 break
-            if not _TELLING.search(raw):
+            if not _NAMES_ERROR.search(raw):
                 continue
             extra += 1
             kept.append(f"  ! {one_line(raw, _VALUE)}")
@@ -67,7 +93,7 @@ def error_lines(text: str) -> str:
         line = one_line(raw.rpartition("\r")[2] or raw)
         if not any(character.isalnum() for character in line):
             continue
-        told = told or _TELLING.search(line) is not None
+        is_named = is_named or _NAMES_ERROR.search(line) is not None
         if len(line) > room:
             line = line[: max(room - 1, 0)].rstrip() + "…"
         kept.append(f"  ! {line}")
@@ -76,15 +102,19 @@ def error_lines(text: str) -> str:
 
 
 def indented(text: str) -> str:
-    """``text`` as a block that belongs to the list item above it."""
+    """Return ``text`` as a block that belongs to the list item above."""
     return "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
 
 
 def fenced(text: str, language: str = "") -> str:
-    """``text`` in a code fence longer than any it contains, indented by two spaces."""
+    """Return ``text`` in a code fence longer than any in it, indented by two spaces."""
     longest = max(map(len, _TICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"  {mark}{language}\n{indented(text)}\n  {mark}"
+
+
+def _shown(name: str) -> str:
+    return one_line(name, 120) or "tool"
 
 
 def _item(name: str, rest: str) -> str:
@@ -204,14 +234,14 @@ def _todos(name: str, arguments: dict[str, Any]) -> str:
         return ""
     done = sum(1 for item in items if item.get("status") == "completed")
     if not done:
-        # The first list is the plan: every item, once. Later ones only say how far it has come.
+        # The first list is the plan, with every item. Later lists show only the progress.
         return _item(name, one_line("; ".join(_text(item, "content", limit=_VALUE) for item in items), _LINE))
     now = [_text(item, "content", limit=_VALUE) for item in items if item.get("status") == "in_progress"]
     return _item(name, f"{done} of {len(items)} done" + (f", now: {'; '.join(now)}" if now else ""))
 
 
 def _keys(*keys: str) -> Callable[[str, dict[str, Any]], str]:
-    """A formatter that shows the values of ``keys``, in that order, joined by spaces."""
+    """Return a formatter that shows the values of ``keys``, in that order, joined by spaces."""
 
     def formatter(name: str, arguments: dict[str, Any]) -> str:
         values = [value for key in keys if (value := _text(arguments, key))]
@@ -247,4 +277,207 @@ _FORMATS: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "TaskCreate": _keys("subject"),
     "TaskUpdate": _keys("taskId", "status", "subject", "owner"),
     "SendMessage": _keys("to", "recipient", "summary", "message", "content"),
+}
+
+
+# Other agents' tools
+
+_SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh", "powershell")
+_MAX_CODE = 4000
+_MAX_ANSWER = 2000
+_PATCHED = (("*** Update File: ", ""), ("*** Add File: ", " (new)"), ("*** Delete File: ", " (deleted)"))
+_PATHS = (
+    "file_path",
+    "filePath",
+    "path",
+    "absolute_path",
+    "target_file",
+    "targetFile",
+    "relative_workspace_path",
+    "relativeWorkspacePath",
+    "target_directory",
+    "dir_path",
+    "directory",
+    "uri",
+    "file",
+    "filename",
+)
+
+# Canonical name of a tool → names of other agents for it, in lower case.
+_NAMES = {
+    "Bash": """
+        bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
+        run_terminal_command run_terminal_command_v2 run_terminal execute_command execute powershell terminal
+        run_command exec shell_exec
+        """,
+    "Read": """
+        read read_file read_file_v2 view view_image list_dir list_directory list_dir_v2 ls list read_many_files
+        """,
+    "Edit": """
+        edit edit_file edit_file_v2 multiedit multi_edit replace search_replace str_replace str_replace_editor
+        apply_diff insert_edit_into_file create create_file write write_file delete_file delete edit_notebook
+        reapply undo_edit
+        """,
+    "Grep": """
+        grep grep_search ripgrep ripgrep_raw_search rg search_file_content file_search glob glob_file_search find
+        codebase_search semantic_search semantic_search_full search
+        """,
+    "WebSearch": "web_search websearch google_web_search web_search_call",
+    "WebFetch": "web_fetch webfetch fetch read_web_page fetch_url",
+    "Task": "task spawn_agent agent subagent delegate task_v2 sessions_spawn",
+    "TodoWrite": "todowrite todo_write update_plan write_todos manage_todo_list update_todo",
+    "AskUserQuestion": "ask_user ask_question request_user_input askuserquestion question",
+    "ExitPlanMode": "exit_plan_mode create_plan",
+    "Skill": "skill activate_skill",
+}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+
+
+def call_lines(name: str, given: Any) -> str:
+    """Return the lines of one call of any agent's tool; ``given`` is its input: a dict, JSON text, or plain text."""
+    if type(given) is str:
+        given = _decoded(given)
+    kind = _KINDS.get(name.lower())
+    if name == "apply_patch" or (type(given) is str and given.startswith("*** Begin Patch")):
+        text = given if type(given) is str else _first(given, "input", "patch", "patchText") if given else ""
+        files = _patched(text if type(text) is str else "")
+        if files:
+            return _item(_shown(name), files)
+    if type(given) is not dict:
+        return _code(name, given) if type(given) is str and given.strip() else canonical_lines(name, given)
+    if kind == "Bash":
+        return _shell_call(name, given)
+    if kind is None:
+        return canonical_lines(name, given)
+    return _lines_as(kind, name, _ARGUMENTS[kind](given) if kind in _ARGUMENTS else given)
+
+
+def answers(data: dict[str, Any]) -> str:
+    """Return a person's answers to questions (``request_user_input``, ``ask_user``) as a line, or ""."""
+    found = data.get("answers")
+    if type(found) is not dict:
+        return ""
+    lines: list[str] = []
+    for question, answer in found.items():
+        chosen = mapping(answer).get("answers", answer)
+        texts = [chosen] if type(chosen) is str else chosen if type(chosen) is list else []
+        shown = ", ".join(text for text in texts if type(text) is str).replace("user_note: ", "")
+        if shown:
+            lines.append(f"{question}: {shown}" if len(found) > 1 else shown)
+    return one_line("; ".join(lines), _MAX_ANSWER)
+
+
+def command_text(command: Any) -> str:
+    """Return a command line; the script alone if a list hands it to a shell."""
+    if type(command) is str:
+        return command
+    if type(command) is not list:
+        return ""
+    words = [word for word in command if type(word) is str]
+    if len(words) == 3 and words[0].removesuffix(".exe").lower() in _SHELLS and words[1].startswith("-"):
+        return words[2]
+    import shlex
+
+    return shlex.join(words)
+
+
+def _decoded(text: str) -> Any:
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _first(arguments: dict[str, Any], *keys: str) -> Any:
+    return next((arguments[key] for key in keys if arguments.get(key)), None)
+
+
+def _shell_call(name: str, given: dict[str, Any]) -> str:
+    command = command_text(_first(given, "command", "cmd", "script", "commands"))
+    note = _first(given, "description", "explanation", "justification")
+    shown = {"command": command, "description": note}
+    return _lines_as("Bash", name, shown) if command.strip() else canonical_lines(name, given)
+
+
+def _patched(text: str) -> str:
+    """Return the files in a patch of the form ``*** Update File: …``."""
+    files: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith("*** "):
+            files += [line.removeprefix(mark).strip() + note for mark, note in _PATCHED if line.startswith(mark)]
+    more = f", and {len(files) - 20} more" if len(files) > 20 else ""
+    return one_line(", ".join(files[:20]), 2000) + more
+
+
+def _code(name: str, text: str) -> str:
+    """Return the lines of a call with a program or plain text as input."""
+    text = clean(text).strip("\n")
+    if len(text) > _MAX_CODE:
+        text = f"{text[:_MAX_CODE]}\n… ({len(text) - _MAX_CODE} more characters)"
+    return f"{_item(_shown(name), '')}:\n{fenced(text)}" if "\n" in text else _item(_shown(name), text)
+
+
+def _path(given: dict[str, Any]) -> dict[str, Any]:
+    path = _first(given, *_PATHS)
+    shown: dict[str, Any] = {"file_path": path if type(path) is str else None}
+    for key in ("offset", "limit", "edits"):
+        shown[key] = given.get(key)
+    paths = _first(given, "paths", "include", "files")
+    if not shown["file_path"] and type(paths) is list:
+        shown["file_path"] = ", ".join(item for item in paths if type(item) is str)
+    return shown
+
+
+def _pattern(given: dict[str, Any]) -> dict[str, Any]:
+    place = _first(given, "path", "dir_path", "target_directory", "targetDirectory", "directory", "searchDir")
+    places = _first(given, "target_directories", "targetDirectories", "paths")
+    if place is None and type(places) is list:
+        place = ", ".join(item for item in places if type(item) is str)
+    return {
+        "pattern": _first(given, "pattern", "query", "regex", "glob_pattern", "globPattern", "search_term"),
+        "path": place,
+        "glob": _first(given, "glob", "include", "include_pattern", "includePattern", "filePattern"),
+    }
+
+
+def _subagent_task(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "subagent_type": _first(given, "subagent_type", "agent_type", "agent", "agentId", "role", "subagentType"),
+        "description": _first(given, "description", "name", "task_name", "label"),
+        "prompt": _first(given, "prompt", "message", "task", "instructions", "objective"),
+    }
+
+
+def _todo_list(given: dict[str, Any]) -> dict[str, Any]:
+    found = _first(given, "todos", "plan", "items", "todoList", "todo_list")
+    items: list[dict[str, Any]] = []
+    for entry in found if type(found) is list else []:
+        if type(entry) is dict:
+            text = _first(entry, "content", "step", "description", "text", "title", "task")
+            items.append({"content": text, "status": str(entry.get("status") or "").replace("-", "_")})
+    return {"todos": items} if items else given
+
+
+def _web_query(given: dict[str, Any]) -> dict[str, Any]:
+    query = _first(given, "query", "search_term", "searchTerm", "q", "objective")
+    queries = _first(given, "queries", "search_queries")
+    if query is None and type(queries) is list:
+        query = "; ".join(item for item in queries if type(item) is str)
+    return {"query": query}
+
+
+def _web_address(given: dict[str, Any]) -> dict[str, Any]:
+    return {"url": _first(given, "url", "uri"), "prompt": _first(given, "prompt", "objective")}
+
+
+_ARGUMENTS = {
+    "Read": _path,
+    "Edit": _path,
+    "Grep": _pattern,
+    "Task": _subagent_task,
+    "TodoWrite": _todo_list,
+    "WebSearch": _web_query,
+    "WebFetch": _web_address,
 }

@@ -1,9 +1,9 @@
-"""From events to turns: copies merged, split messages put together again, machine text kept apart from people's."""
+"""Events → turns: copies are merged, split messages joined, and machines' text kept apart from people's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ingest.session.events import (
     COMMAND,
@@ -26,27 +26,21 @@ from ingest.session.events import (
     identity,
 )
 
+if TYPE_CHECKING:
+    from ingest.session.session import Session
+
 USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
 COMPACTION = "compaction"
-# What an assistant says while it works, where its source tells that from the answer; its tool calls stand there too.
+# The assistant's words while it works, if its tool marks them, with its tool calls.
 WORKING = "commentary"
 
 _MACHINE = frozenset((TEXT, TOOL, THINKING, COMMENTARY))
-# Commands that only end or begin a transcript: where they stand says as much.
+# Commands that only end or begin a transcript.
 SILENT = frozenset(("/clear", "/exit", "/quit"))
 
 
-class PartLike(Protocol):
-    """What one file tells of one unit: its events in order, and what its records are called."""
-
-    uuids: set[str]
-
-    @property
-    def events(self) -> list[Event]: ...
-
-
 class Turn:
-    """One section of a document: who, when, the blocks in order and, apart from them, the reasoning.
+    """One section of a document: author, time, blocks in order and, apart from them, the reasoning.
 
     A block is (is a list line, text).
     """
@@ -59,17 +53,17 @@ class Turn:
         self._messages: list[_Message] = []
 
     def message(self) -> _Message:
-        """A new message of this turn."""
+        """Add a message to this turn."""
         message = _Message()
         self._messages.append(message)
         return message
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """What was said and done, in order of the messages."""
+        """Return the blocks in order of the messages."""
         return [block for message in self._messages for block in message.blocks]
 
     def reasoning(self) -> list[str]:
-        """What was thought."""
+        """Return the texts of the reasoning."""
         return [text for message in self._messages for text in message.reasoning]
 
 
@@ -81,13 +75,12 @@ class _Message:
         self.reasoning: list[str] = []
 
 
-def merge(parts: Sequence[PartLike]) -> list[Event]:
-    """The union of the copies' events, deduplicated by record, in one order whatever the order of ``parts``.
+def merge(parts: Sequence[Session]) -> list[Event]:
+    """Return the union of the copies' events, deduplicated by record.
 
-    ``parts`` must be sorted by content (longest first). A copy that adds nothing changes nothing; where copies have
-    diverged, what one adds follows the record it followed there, and the whole is put in order of time. The middle of
-    a whole that is too long for a document is left out; whether a copy shows a record is decided by the first copy
-    that has it.
+    ``parts`` must be in an order that depends on their content alone. The first copy that has a record decides what it
+    shows, and a copy without new records changes nothing. If copies diverge, a new record follows the record that it
+    follows in its copy, and all events are sorted by time. A union that is too long for a document loses its middle.
     """
     events = parts[0].events
     if len(parts) == 1:
@@ -129,7 +122,7 @@ def merge(parts: Sequence[PartLike]) -> list[Event]:
 
 
 def _plain(events: list[Event]) -> set[str]:
-    """The identities of the events that belong to no record with a uuid."""
+    """Return the identities of the events without a lasting record name."""
     found: set[str] = set()
     for event in events:
         if isinstance(event, Gap):
@@ -140,7 +133,7 @@ def _plain(events: list[Event]) -> set[str]:
 
 
 def _places(events: list[Event]) -> dict[str, int]:
-    """Identity → where in ``events`` its last piece, or the gap that it is missing in, ends."""
+    """Return identity → the index after its last event in ``events``, or after the gap that it is missing in."""
     places: dict[str, int] = {}
     for index, event in enumerate(events, 1):
         if isinstance(event, Gap):
@@ -161,16 +154,16 @@ def _insert(events: list[Event], added: list[tuple[int, Event]]) -> list[Event]:
 
 
 def turns(events: Iterable[Event], *, agent: bool) -> list[Turn]:
-    """The conversation as turns, then each inline sidechain's; ``agent``: the transcript is a subagent's own."""
+    """Return the turns of the conversation, then of each inline sidechain; ``agent``: the session is a subagent's."""
     main: list[Event] = []
     chains: dict[str, list[Event]] = {}
     outcomes: dict[str, list[str]] = {}
     events = list(events)
-    told = _told_elsewhere(events)
+    repeated = _repeated_prompts(events)
     for event in events:
         if event.kind == RESULT:
             outcomes.setdefault(event.call, []).append(event.text)
-        if id(event) in told:
+        if id(event) in repeated:
             continue
         if event.chain:
             chains.setdefault(event.chain, []).append(event)
@@ -182,25 +175,25 @@ def turns(events: Iterable[Event], *, agent: bool) -> list[Turn]:
     return found
 
 
-def _told_elsewhere(events: list[Event]) -> set[int]:
-    """The ``id`` of each queued prompt that stands again: as a prompt after it, or as a record of its own."""
+def _repeated_prompts(events: list[Event]) -> set[int]:
+    """Return the ``id`` of each queued prompt that comes again, as a later prompt or as a record of its own."""
     last = {_folded(event.text): place for place, event in enumerate(events) if event.kind == PROMPT}
     waiting: dict[str, int] = {}
-    stood: set[tuple[str, str]] = set()
-    told: set[int] = set()
+    seen: set[tuple[str, str]] = set()
+    repeated: set[int] = set()
     for place, event in enumerate(events):
         if event.kind != QUEUED:
             continue
         words = _folded(event.text)
-        if last.get(words, -1) > place or (not event.record and (words, event.at) in stood):
-            told.add(id(event))
+        if last.get(words, -1) > place or (not event.record and (words, event.at) in seen):
+            repeated.add(id(event))
         elif not event.record:
-            stood.add((words, event.at))
+            seen.add((words, event.at))
             waiting[words] = waiting.get(words, 0) + 1
         elif waiting.get(words, 0):
             waiting[words] -= 1
-            told.add(id(event))
-    return told
+            repeated.add(id(event))
+    return repeated
 
 
 def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: str, machine: str) -> list[Turn]:
@@ -243,7 +236,7 @@ def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: s
             if current is None:
                 found.append(Turn(machine, event.at))
             found[-1].message().blocks.append((False, left_out(event.count)))
-            # What follows is not an answer to what stands before.
+            # The next event does not answer the one before the gap.
             messages.clear()
             current = None
         elif kind not in (RESULT, TAKEN_BACK) and event.text:
@@ -255,12 +248,12 @@ def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: s
 
 
 def command_lines(text: str) -> str:
-    """A command that the user typed, as a list line; further lines are indented below it."""
+    """Return a person's command as a list line; its further lines are indented below."""
     return "- " + text.replace("\n", "\n  ")
 
 
 def left_out(count: int) -> str:
-    """The line that stands where ``count`` pieces are left out."""
+    """Return the line at the place of ``count`` left-out events."""
     return f"… {count:,} pieces of this transcript are left out here: it is longer than a document may be."
 
 

@@ -1,4 +1,4 @@
-"""Values out of records whose shapes are promised by nobody."""
+"""Values in records of undocumented formats: read without assumptions, and described without their content."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 
 # Windows has codes of ten digits (NTSTATUS).
 _CODE = re.compile("-?[0-9]{1,10}")
+# A name that a program chose. Keys that are data (paths, questions, ids) are counted, not shown.
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,39}")
+_NAMES = 8
 
 
 def vocabulary(text: str) -> frozenset[str]:
-    """The words of a vocabulary: types of records, names of fields."""
+    """Return the words of a vocabulary: types of records, names of fields."""
     return frozenset(text.split())
 
 
 def instant(stamp: object) -> str:
-    """A timestamp as ``YYYY-MM-DDTHH:MM:SS.mmm``, UTC, which sorts as text; "" where it is none."""
+    """Return an ISO 8601 timestamp as ``YYYY-MM-DDTHH:MM:SS.mmm`` in UTC, which sorts as text; "" for anything else."""
     if type(stamp) is not str or len(stamp) < 10:
         return ""
     try:
@@ -32,7 +35,7 @@ def instant(stamp: object) -> str:
 
 
 def moment(value: object) -> str:
-    """``instant`` of a timestamp in any of the usual forms: ISO 8601, or seconds, milliseconds … since 1970; or ""."""
+    """Return ``instant`` of a timestamp in ISO 8601, or in seconds, ms, µs or ns since 1970; or ""."""
     if type(value) is str:
         if not value.isdecimal() or not value.isascii() or not 9 <= len(value) <= 20:
             return instant(value)
@@ -46,7 +49,7 @@ def moment(value: object) -> str:
     return _written(seconds)
 
 
-# A record's time stands in several of its fields.
+# A record often has the same time in several fields.
 @lru_cache(maxsize=64)
 def _written(seconds: float) -> str:
     if seconds <= 0:
@@ -58,7 +61,7 @@ def _written(seconds: float) -> str:
 
 
 def blocks(content: Any) -> list[dict[str, Any]]:
-    """A message's content as blocks: a string is one text block, what is neither string nor list is none."""
+    """Return a message's content as blocks: a string is one text block, another value than a list has none."""
     if type(content) is str:
         return [{"type": "text", "text": content}]
     if type(content) is not list:
@@ -71,21 +74,45 @@ def _odd(block: Any) -> dict[str, Any]:
 
 
 def plain(content: Any) -> str:
-    """The text blocks of a content, joined."""
+    """Return the text blocks of a content, joined."""
     return "\n\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
 
 
 def string(value: Any) -> str:
-    """``value`` if it is a string, else ""."""
+    """Return ``value`` if it is a string, else ""."""
     return value if type(value) is str else ""
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """``value`` if it is a dict, else an empty one."""
+    """Return ``value`` if it is a dict, else an empty one."""
     return value if type(value) is dict else {}
 
 
 def exit_code(text: str) -> int:
-    """The exit code that ``text`` is, which may have white space around it; 0 where it is no number of ten digits."""
+    """Return the exit code in ``text``, which may have white space around it; 0 if it is no number of ten digits."""
     text = text.strip()
     return int(text) if _CODE.fullmatch(text) else 0
+
+
+def shape(value: Any) -> str:
+    """Describe a value for the ledger without its content: ``an object of id, kind``, ``a list of 3``, ``a number``."""
+    if isinstance(value, dict):
+        names = sorted(key for key in value if type(key) is str and _NAME.fullmatch(key) and not _is_made_up(key))
+        shown = ", ".join(names[:_NAMES])
+        more = len(value) - min(len(names), _NAMES)
+        if not shown:
+            return f"an object of {more} fields"
+        return f"an object of {shown}{f' and {more} more' if more else ''}"
+    if isinstance(value, list):
+        inner = f", first {shape(value[0])}" if value and isinstance(value[0], dict) else ""
+        return f"a list of {len(value)}{inner}"
+    if isinstance(value, str):
+        return f"text of {len(value)} characters"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else "a number"
+
+
+def _is_made_up(name: str) -> bool:
+    """Return True if a name has more digits than a field's name: it is an id."""
+    return sum(character.isdigit() for character in name) > 3

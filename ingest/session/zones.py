@@ -1,7 +1,7 @@
-"""Which local day an instant belongs to, in a time zone that is written down.
+"""Local days of instants, in recorded time zones.
 
-A day of browsing or of commits is a local one, and must stay what it was when its owner travels or another machine
-makes it anew: the zone in force is kept with the date from which it held, and named in the document.
+A day of browsing or of commits is a local day. It must stay the same if its owner travels, or if another machine makes
+the document: each zone is recorded with the instant from which it holds, and the document names the zone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOCALTIME = "/etc/localtime"
 
 
 def system_zone() -> str:
-    """The name of this machine's time zone (``Europe/Berlin``), its present offset (``UTC+02:00``) if it has none."""
+    """Return the name of this machine's time zone (``Europe/Berlin``), or its present offset (``UTC+02:00``)."""
     given = (os.environ.get("TZ") or "").lstrip(":")
     if given:
         name = _below_zoneinfo(given) if given.startswith("/") else given
@@ -36,7 +36,7 @@ def system_zone() -> str:
 
 
 def is_zone(name: str) -> bool:
-    """Whether ``name`` is a zone of the IANA database, or an offset as ``system_zone`` writes it."""
+    """Return True if ``name`` is a zone of the IANA database, or an offset in the form of ``system_zone``."""
     if _FIXED.fullmatch(name):
         return True
     try:
@@ -58,22 +58,22 @@ class Zones:
         self._steps: dict[int, tuple[int, str]] = {}
 
     def day(self, instant: int) -> int:
-        """The day (number) of an instant."""
+        """Return the number of the day of an instant, in seconds since 1970."""
         return (instant + self._step(instant)[0]) // _DAY_S
 
     def clock(self, instant: int) -> str:
-        """The time of an instant, ``HH:MM``."""
+        """Return the local time of an instant, ``HH:MM``."""
         minute = (instant + self._step(instant)[0]) % _DAY_S // 60
         return f"{minute // 60:02d}:{minute % 60:02d}"
 
     def names(self, instants: Iterable[int]) -> list[str]:
-        """The zones that held at some instants, each once, in the order of the instants."""
+        """Return the zones in force at some instants, each once, in the order of the instants."""
         firsts = {instant // _STEP_S: instant for instant in instants}
         return list(dict.fromkeys(self._step(instant)[1] for instant in firsts.values()))
 
     def _step(self, instant: int) -> tuple[int, str]:
-        """(seconds east of UTC, the zone's name) at an instant."""
-        # A step's zone is that of its first second: a change within a quarter of an hour takes effect after it.
+        """Return (seconds east of UTC, the zone's name) at an instant."""
+        # A step has the zone of its first second: a change within a quarter of an hour takes effect after it.
         step = instant // _STEP_S
         known = self._steps.get(step)
         if known is None:
@@ -92,12 +92,12 @@ class Zones:
 
 
 def iso_day(day: int) -> str:
-    """``YYYY-MM-DD`` of a day number. Raises OverflowError or OSError outside the calendar."""
+    """Return ``YYYY-MM-DD`` of a day number. Raises OverflowError or OSError outside the calendar."""
     return time.strftime("%Y-%m-%d", time.gmtime(day * _DAY_S))
 
 
 def day_number(text: str) -> int:
-    """The day number of ``YYYY-MM-DD``. Raises ValueError."""
+    """Return the day number of ``YYYY-MM-DD``. Raises ValueError."""
     from datetime import date
 
     return date.fromisoformat(text).toordinal() - date(1970, 1, 1).toordinal()

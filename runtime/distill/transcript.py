@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ingest.session.tool_names import KINDS
+from ingest.session.tool_calls import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -260,7 +260,7 @@ class ClaudeSession(SessionBuilder):
     __slots__ = ("_again", "_asked", "_chains", "_planless", "_rewritten", "_room", "_shown", "earlier")
 
     is_append_only = True
-    call_lines = staticmethod(tool_calls.call)
+    call_lines = staticmethod(tool_calls.canonical_lines)
 
     def __init__(self, unit: str) -> None:
         super().__init__(unit, "claude")

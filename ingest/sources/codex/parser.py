@@ -26,9 +26,9 @@ from core.text import clean, one_line
 from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.raw import records
-from ingest.session.agent_calls import command_text
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
+from ingest.session.tool_calls import command_text
 from ingest.session.values import mapping, moment, string
 from ingest.sources.codex.source import INDEX, INDEX_FILE, SOURCE, session_in_name, session_name, stem
 from ingest.sources.codex.user_text import (

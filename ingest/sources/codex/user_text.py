@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.text import clean, one_line
-from ingest.session import agent_calls
+from ingest.session import tool_calls
 from ingest.session.events import TEAMMATE
 from ingest.session.user_text import (
     NOTHING,
@@ -410,7 +410,7 @@ def _outcome_of_object(text: str) -> tuple[str, str]:
     code = mapping(data.get("metadata")).get("exit_code")
     if type(code) is int and code:
         return f"Exit code {code}\n{string(data.get('output'))}", ""
-    if said := agent_calls.answers(data):
+    if said := tool_calls.answers(data):
         return "", f"answer: {said}"
     agent = string(data.get("agent_id"))
     return "", subagent_link(agent) if agent else ""
@@ -427,7 +427,7 @@ def printed_answers(output: Any) -> str:
                 data = json.loads(data, strict=False) if type(data) is str else data
             except (ValueError, RecursionError):
                 continue
-            return agent_calls.answers(mapping(data))
+            return tool_calls.answers(mapping(data))
     return ""
 
 

@@ -21,9 +21,9 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
-from ingest.session import places, project_ids
-from ingest.session.agent_calls import answers, command_text
+from ingest.session import project_ids
 from ingest.session.builder import SessionBuilder
+from ingest.session.tool_calls import answers, command_text
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, between, cut_blocks, is_whole, paragraphs, prompt
 from ingest.session.values import blocks, exit_code, mapping, moment, string
@@ -73,7 +73,7 @@ def _finish(session: SessionBuilder, reading: Reading) -> None:
     slug = project_ids.slug_of(string(session.extra.get("project_slug")))
     if slug and not session.cwd:
         texts = (event.text for event in session.events)
-        session.cwd = places.spoken_of(texts, lambda place: project_ids.slug_of(place) == slug)
+        session.cwd = project_ids.mentioned_folder(texts, lambda place: project_ids.slug_of(place) == slug)
     reading.parts[session.unit] = session
 
 

@@ -29,10 +29,10 @@ from core.text import one_line
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
 from ingest.raw.store import MAX_WHOLE
-from ingest.session import agent_calls, places
+from ingest.session import tool_calls
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, SUMMARY, TEXT
-from ingest.session.project_ids import digest_of, of_folders
+from ingest.session.project_ids import digest_of, mentioned_folder, of_folders
 from ingest.session.transcripts import transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import exit_code, mapping, moment, string
@@ -276,7 +276,7 @@ class Conversation:
             output, error = string(response.get("output")) or output, string(response.get("error")) or error
         if tool == "ask_user":
             with contextlib.suppress(ValueError, RecursionError):
-                answer = agent_calls.answers(mapping(json.loads(output)))
+                answer = tool_calls.answers(mapping(json.loads(output)))
                 if answer:
                     session.tool_note(identity, f"answer: {answer}", at, name)
         elif tool == "exit_plan_mode" and _FEEDBACK in output:
@@ -586,4 +586,4 @@ def _project_mentioned(digest: str, texts: Iterable[str]) -> str:
     """Return the folder that ``texts`` mention, or a parent of one, with this SHA-256; or ""."""
     if len(digest) != 64:
         return ""
-    return places.spoken_of(texts, lambda place: digest_of(place) == digest)
+    return mentioned_folder(texts, lambda place: digest_of(place) == digest)

@@ -11,7 +11,7 @@ import pytest
 from core.home import Home
 from ingest.pipeline.run import run
 from ingest.policy.globs import Globs
-from ingest.session.project_ids import Signs, of_digest, of_slug
+from ingest.session.project_ids import Signs, mentioned_folder, of_digest, of_slug, slug_of
 from tests.ingest.policy.test_exclusions import configure
 from tests.ingest.sources import test_gemini as gemini
 from tests.ingest.sources import test_opencode as opencode
@@ -118,3 +118,23 @@ def test_an_exported_agent_goes_with_its_excluded_session_whatever_the_files_are
     for _ in range(2):
         ingest(home, "opencode", tmp_path)
         assert list(corpus(home)) == ["opencode__ses_3.md"]
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("Look at /Users/me/app! It fails.", "/Users/me/app"), ("In _/Users/me/app_ it", "/Users/me/app"),
+    ("/users/me/app, then /Users/me/app/a.py and /Users/me/app", "/Users/me/app"),
+    ("See /Users/me/app_/a.py and /Users/me/app_/b.py, or /Users/me/app!", "/Users/me/app_"),
+    ("C:\\Users\\me\\app!", ""), ("/... //. /!! \\\\..", ""), ("/Users/you/app", "")])  # fmt: skip
+def test_the_mentioned_folder_is_the_most_frequent_spelling_without_punctuation(text: str, found: str) -> None:
+    assert mentioned_folder([text], lambda place: slug_of(place) == "users-me-app") == found
+
+
+def test_no_more_than_5000_folders_are_looked_at() -> None:
+    looked: list[str] = []
+
+    def no(place: str) -> bool:
+        looked.append(place)
+        return False
+
+    assert mentioned_folder([" ".join(f"/{number}/x and /{number}/x_" for number in range(9_000))], no) == ""
+    assert 4_000 < len(looked) == len(set(looked)) <= 5_000

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest.session.tool_calls import call, error_lines
+from ingest.session.tool_calls import canonical_lines, error_lines
 from tests.ingest.transcripts import Script, body, text, tool
 
 CALLS: list[tuple[str, dict[str, Any], str]] = [
@@ -54,7 +54,7 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "given_input", "line"), CALLS, ids=[f"{n}-{i}" for i, (n, _, _) in enumerate(CALLS)])
 def test_a_call_is_a_searchable_one_liner(name: str, given_input: dict[str, Any], line: str) -> None:
-    assert call(name, given_input) == line
+    assert canonical_lines(name, given_input) == line
 
 
 JSON = st.recursive(
@@ -83,7 +83,7 @@ KEYS = st.sampled_from(
 
 @given(st.sampled_from([name for name, _, _ in CALLS]) | st.text(max_size=10), st.dictionaries(KEYS, JSON) | JSON)
 def test_no_input_raises_or_leaves_its_list_item(name: str, given_input: Any) -> None:
-    lines = call(name, given_input).split("\n")
+    lines = canonical_lines(name, given_input).split("\n")
     assert lines[0].startswith("- ")
     assert all(line.startswith(("  ", "- AskUserQuestion")) or not line for line in lines[1:])
 
