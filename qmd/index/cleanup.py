@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core.errors import EngineMissing, Internal
-from qmd.index import catalogue, legacy, schema
-from qmd.index.segments import TABLES, optimize
+from qmd.index import catalogue, schema
+from qmd.index.segments import TABLES, optimize, refill
 from qmd.index.store import COUNT, Transaction
 from qmd.index.vectors import settle
 from qmd.index.writer import drop, heal
@@ -36,18 +36,18 @@ def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> 
         _remove(connection, gone)
         _prove(connection)
     except apsw.CorruptError:
-        _remove(connection, gone, refill=True)
+        _remove(connection, gone, damaged=True)
         _prove(connection)
     connection.execute("VACUUM")
     compact(connection)
 
 
-def _remove(connection: apsw.Connection, documents: list[tuple[str, str]], *, refill: bool = False) -> None:
+def _remove(connection: apsw.Connection, documents: list[tuple[str, str]], *, damaged: bool = False) -> None:
     """Remove documents and orphans in one transaction."""
     with Transaction(connection):
-        if refill:
+        if damaged:
             schema.empty_full_text(connection)
-            legacy.refill(connection)
+            refill(connection)
             heal(connection)
         for collection, path in documents:
             drop(connection, collection, path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import apsw
 
 from core import sqlite
+from core.errors import EngineMissing
 from core.version import INDEX, REDACTION
 
 # The structure that qmd 2.8.3 creates, as read from an index it wrote.
@@ -111,6 +112,12 @@ CREATE TABLE IF NOT EXISTS brain_files (
 );
 """
 _OUR_TABLES = ("brain_state", "brain_contents", "brain_terms", "brain_passages", "brain_facts", "brain_files")
+# Columns that an index of qmd 2.8 has in tables that earlier versions made otherwise.
+_COLUMNS = {
+    "documents": {"id", "collection", "path", "title", "hash", "created_at", "modified_at", "active"},
+    "documents_fts": {"filepath", "title", "body"},
+    "content_vectors": {"hash", "seq", "pos", "model", "embed_fingerprint", "total_chunks", "embedded_at"},
+}
 # The tables that a rebuild makes from the files; others hold what it carries over.
 MADE = ("documents", "content", "documents_fts", "store_collections", *_OUR_TABLES)
 
@@ -123,12 +130,13 @@ def ensure(connection: apsw.Connection) -> None:
     try:
         version = _version(connection)
         if version != INDEX:
-            from qmd.index import legacy
-
-            stale = legacy.bring(connection)
+            require_current(connection)
+            unspaced = _is_unspaced(connection)
             connection.execute(_QMD)
-            if stale:
-                legacy.refill(connection)
+            if unspaced:
+                from qmd.index.segments import refill
+
+                refill(connection)
             if version is not None:
                 for table in _OUR_TABLES:
                     connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -149,6 +157,27 @@ def empty_full_text(connection: apsw.Connection) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {table}")
     connection.execute(_QMD)
     connection.execute(_OURS)
+
+
+def require_current(connection: apsw.Connection) -> None:
+    """Raise EngineMissing if a qmd before 2.8 made the index: its tables lack columns that are read here."""
+    for table, needed in _COLUMNS.items():
+        there = _columns(connection, table)
+        if there and not there >= needed:
+            raise EngineMissing("a qmd before 2.8 made the index", "move the index away, then: qmd update")
+
+
+def _is_unspaced(connection: apsw.Connection) -> bool:
+    """Return True if no spaces are around the Chinese, Japanese and Korean characters of the full text."""
+    if not _columns(connection, "documents"):
+        return False
+    query = "SELECT 1 FROM store_config WHERE key = 'fts_cjk_normalized_version' AND value = '1'"
+    return not _columns(connection, "store_config") or connection.execute(query).fetchone() is None
+
+
+def _columns(connection: apsw.Connection, table: str) -> set[str]:
+    """Return the names of a table's columns; none if there is no such table."""
+    return {str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
 def _version(connection: apsw.Connection) -> int | None:

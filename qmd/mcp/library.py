@@ -20,7 +20,7 @@ from core.errors import BrainError, EngineMissing
 from core.home import make_private
 from core.sqlite import connect
 from qmd import settings, trust
-from qmd.index import collections, legacy, store
+from qmd.index import collections, schema, store
 from qmd.mcp.server import Workers
 from qmd.vectors import models
 
@@ -215,8 +215,9 @@ def _open(path: str) -> apsw.Connection:
         if known is None:
             connection.close()
             raise
-        if legacy.is_old(connection):
+        try:
+            schema.require_current(connection)
+        except EngineMissing:
             connection.close()
-            store.open_index(path, write=True).close()
-            return store.open_index(path)
+            raise
         return connection
