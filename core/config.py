@@ -129,15 +129,21 @@ def load(home: Home) -> Config:
         from core.config_yaml import parse
 
         _parsed = key, parse(path)
-    data = dict(_parsed[1])
-    if os.path.isdir(home.state):
-        import contextlib
+    remember(home)
+    return Config(path, dict(_parsed[1]), home)
 
-        from core.files import write_atomic
 
-        with contextlib.suppress(OSError, ValueError):  # a read-only home still answers, as does one of odd bytes
-            write_atomic(cache, jsonio.dumps({"key": key, "data": data}).encode())
-    return Config(path, data, home)
+def remember(home: Home) -> None:
+    """Write the cache of the file that this process parsed, if any, once the home has a place for the cache."""
+    if _parsed is None or _parsed[0] != _key(locate(home)) or not os.path.isdir(home.state):
+        return
+    import contextlib
+
+    from core.files import write_atomic
+
+    key, data = _parsed
+    with contextlib.suppress(OSError, ValueError):  # a read-only home still answers, as does one of odd bytes
+        write_atomic(join(home.state, "config.cache"), jsonio.dumps({"key": key, "data": data}).encode())
 
 
 def _key(path: str) -> list[str | int]:

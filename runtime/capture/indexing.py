@@ -10,6 +10,7 @@ import apsw
 
 import ingest.pipeline.run
 from core import clock, wal
+from core.config import remember
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import open_regular, sweep_temporaries
 from core.locks import FileLock
@@ -82,6 +83,7 @@ def index(
     if source is not None and registry.is_on_request(source):
         _has_collection(config, source)
     home.make()
+    remember(home)
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         _sweep(home)
         if not rebuild:
