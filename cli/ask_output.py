@@ -23,7 +23,7 @@ def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = (
 
 
 def plain(envelope: dict[str, Any], within: Sequence[str] = ()) -> str:
-    """The envelope as text without any styling."""
+    """Return the envelope as text without any styling."""
     lines: list[str] = []
     for hit in envelope["hits"]:
         lines += [f"{hit['rank']}. {_line(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
@@ -71,7 +71,7 @@ def _about(hit: dict[str, Any]) -> str:
 
 
 def _project(path: str | None) -> str:
-    """A project by the end of its path: the whole of it is in --json and in the document."""
+    """Return a project by the end of its path: the whole of it is in --json and in the document."""
     return "/".join(path.rstrip("/").split("/")[-2:]) if path else ""
 
 
@@ -83,7 +83,7 @@ def _where(hit: dict[str, Any]) -> str:
 
 
 def _line(text: str) -> str:
-    """Text of a document on one line: it can neither drive the terminal nor pass for a line of ours."""
+    """Return text of a document on one line: it can neither drive the terminal nor pass for a line of ours."""
     return one_line(printable(text))
 
 
@@ -96,7 +96,7 @@ def _explained(parts: dict[str, Any]) -> str:
 
 
 def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
-    """Why there are no hits, and what would show more: the restrictions first, as they leave out the most."""
+    """Return why there are no hits, and what would show more: the restrictions first, as they leave out the most."""
     lines = []
     if within:
         lines.append(_line(f"Asked only within {' '.join(within)}: leave that out to ask all of memory."))

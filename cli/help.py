@@ -9,7 +9,7 @@ from cli.spec import Command
 
 
 def parser(command: Command) -> argparse.ArgumentParser:
-    """An argparse parser that describes ``command``, and its subcommands."""
+    """Return an argparse parser that describes ``command``, and its subcommands."""
     result = argparse.ArgumentParser(**_described(command))
     fill(result, command)
     return result
@@ -51,5 +51,5 @@ def fill(result: argparse.ArgumentParser, command: Command) -> None:
 
 
 def text(command: Command) -> str:
-    """What ``brain COMMAND --help`` prints."""
+    """Return the text of ``brain COMMAND --help``."""
     return parser(command).format_help()

@@ -80,7 +80,7 @@ class Bar:
 
 
 def _clock(seconds: float | None) -> str:
-    """Return ``1:02:03`` for seconds, "" where they are not known."""
+    """Return ``1:02:03`` for seconds, "" if they are not known."""
     if seconds is None:
         return ""
     minutes, rest = divmod(round(seconds), 60)

@@ -16,7 +16,7 @@ _END = "<!-- end of the generated part -->"
 
 
 def block(command: Command) -> str:
-    """The generated part of a command's page, markers included; of a group, a section for each subcommand."""
+    """Return the generated part of a command's page, markers included; of a group, a section for each subcommand."""
     lines = _body(command)
     for each in command.commands:
         lines += [f"## brain {each.name}", "", *_body(each)]
@@ -43,7 +43,7 @@ def _body(command: Command) -> list[str]:
 
 
 def page(name: str, before: str) -> str:
-    """A command's page as it should be, given the page as it is ("" for none)."""
+    """Return a command's page as it should be, given the page as it is ("" for none)."""
     from brain import module
 
     command: Command = module(name).COMMAND

@@ -22,7 +22,7 @@ _DEFAULT_WIDTH = 80
 
 
 def width() -> int | None:
-    """The terminal's columns; None where stdout is none, and nothing need be cut."""
+    """Return the terminal's columns; None if stdout is none, and nothing need be cut."""
     if not sys.stdout.isatty():
         return None
     try:
@@ -32,7 +32,7 @@ def width() -> int | None:
 
 
 def cells(text: str) -> int:
-    """How many terminal columns ``text`` takes: two for wide characters, none for combining ones."""
+    """Return how many terminal columns ``text`` takes: two for wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -44,7 +44,7 @@ def cells(text: str) -> int:
 
 
 def fit(text: str, columns: int) -> str:
-    """``text`` cut to ``columns`` terminal columns, with an ellipsis where something went."""
+    """Return ``text`` cut to ``columns`` terminal columns, with an ellipsis where something went."""
     if cells(text) <= columns:
         return text
     if columns < 1:
@@ -92,7 +92,7 @@ def _shortened(line: list[tuple[str, str]], columns: int) -> list[tuple[str, str
 
 
 def _styled(lines: list[list[tuple[str, str]]]) -> str:
-    """The lines with escape sequences for the terminal's colours (https://rich.readthedocs.io/en/stable/text.html)."""
+    """Return the lines with escape sequences for the terminal's colours (https://rich.readthedocs.io/en/stable/text.html)."""
     import io
 
     from rich.console import Console

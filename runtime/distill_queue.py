@@ -31,7 +31,7 @@ _COMPACT_BYTES = 1 << 18
 
 
 def path(home: Home) -> str:
-    """Where the queue lies."""
+    """Return where the queue lies."""
     return join(home.state, "queue.jsonl")
 
 
@@ -47,17 +47,17 @@ def locked(home: Home) -> Iterator[None]:
 
 
 def read(home: Home) -> list[dict[str, Any]]:
-    """The waiting documents, oldest first, each once: ``collection``, ``path`` below it, ``ts`` of the first change."""
+    """Return the waiting documents, oldest first, each once: ``collection``, ``path``, ``ts`` of the first change."""
     return list(_fold(read_or_none(path(home)) or b"")[0].values())
 
 
 def dead(home: Home) -> list[dict[str, Any]]:
-    """The dead letters, oldest first: like ``read``, with ``reason``, ``distiller`` and ``attempts``."""
+    """Return the dead letters, oldest first: like ``read``, with ``reason``, ``distiller`` and ``attempts``."""
     return list(_fold(read_or_none(path(home)) or b"")[1].values())
 
 
 def _fold(data: bytes) -> tuple[Rows, Rows]:
-    """(waiting, dead) of a journal."""
+    """Return (waiting, dead) of a journal."""
     waiting: Rows = {}
     dead: Rows = {}
     for line in data.splitlines():
@@ -90,7 +90,7 @@ class PendingQueue:
         self._waiting: Rows = {}
         self._dead: Rows = {}
         self.added = 0
-        # What the journal added up to when it was last looked at: it is worth another look at twice that.
+        # The size of the journal when it was last compacted: at twice that, compact it again.
         self._least = 0
         make_private(home.state)
 
@@ -143,7 +143,7 @@ class PendingQueue:
         return self._append(rows)
 
     def _append(self, rows: Callable[[], list[dict[str, object]]]) -> int:
-        """Append what ``rows`` gives of the journal as it stands under the lock; how many it gave."""
+        """Append the rows that ``rows`` makes of the journal, under the lock; return how many."""
         with locked(self._home):
             if _stamp(self._path) != self._seen:
                 self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
@@ -191,7 +191,7 @@ class PendingQueue:
 
 
 def _lines(rows: list[dict[str, object]]) -> bytes:
-    """``rows`` on lines of their own, whatever a crash left of the last one."""
+    """Return ``rows`` on lines of their own, whatever a crash left of the last one."""
     return ("\n" + "".join(json.dumps(row) + "\n" for row in rows)).encode()
 
 

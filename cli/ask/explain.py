@@ -81,7 +81,7 @@ def _hit(args: Args, context: Context) -> int:
 
 
 def _lines(found: dict[str, Any]) -> Iterable[str]:
-    """The report for people, a section a part."""
+    """Return the report for people, a section a part."""
     yield f"brain {found['version']['product']}"
     yield from _pairs(
         ("python", _known(found["interpreter"], lambda part: f"{part['version']}  {part['path']}")),
@@ -238,7 +238,7 @@ def _waiting(transcripts: dict[str, Any]) -> Iterable[str]:
 
 
 def _ledger(name: str, counted: dict[str, Any]) -> Iterable[str]:
-    """The last run over one source: its counts that are not 0, then what it skipped, failed on or did not know.
+    """Return the last run over one source: its counts that are not 0, then what it skipped, failed on or did not know.
 
     The file may be of another version: what does not have the shape of a ledger is passed over.
     """
@@ -316,7 +316,7 @@ def _job(job: dict[str, Any]) -> str:
 
 
 def _skills(part: dict[str, Any]) -> Iterable[str]:
-    """One line for each skill and scope, with the agents that have it."""
+    """Return one line for each skill and scope, with the agents that have it."""
     if "error" in part or not part["installed"]:
         return _list(part, "skills", str)
     agents: dict[tuple[str, str], list[str]] = {}

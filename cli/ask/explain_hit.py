@@ -22,7 +22,7 @@ _MEANING = {"cosine": "cosine with the question", "blend": "blended, which ranks
 
 
 def lines(found: dict[str, Any]) -> Iterable[str]:
-    """The envelope of ``runtime.explaining.hit`` for people."""
+    """Return the envelope of ``runtime.explaining.hit`` for people."""
     yield one_line(found["why"])
     if found.get("fix"):
         yield f"fix: {one_line(found['fix'])}"

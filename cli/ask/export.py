@@ -51,7 +51,7 @@ COMMAND = Command(
 
 
 def run(args: Args, context: Context) -> int:
-    """One selection, one destination."""
+    """Return one selection, one destination."""
     where, form = _destination(args)
     now = clock.now()
     chosen = Selection(
@@ -87,7 +87,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _destination(args: Args) -> tuple[str, str]:
-    """(where, format), each guessed from the other where only one is given."""
+    """Return (where, format), each guessed from the other where only one is given."""
     if args.words and (args.collection or args.source or args.project or args.since or args.until):
         raise BadInput("HITs are named one by one; the options that select exclude them", COMMAND.examples[0])
     where = args.out or ""

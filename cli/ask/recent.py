@@ -39,7 +39,7 @@ COMMAND = Command(
 
 
 def run(args: Args, context: Context) -> int:
-    """One walk of the index, one list."""
+    """Return one walk of the index, one list."""
     settings = config.load(context.home)
     now = clock.now()
     since = parse_day(args.since, now, end=False)
@@ -62,7 +62,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def lines(envelope: dict[str, Any], since: str) -> list[Line]:
-    """The listing: a heading a local day, then a line a document, then what was left out."""
+    """Return the listing: a heading a local day, then a line a document, then what was left out."""
     result: list[Line] = []
     if not envelope["items"]:
         result += [

@@ -47,7 +47,7 @@ COMMAND = Command(
 
 
 def run(args: Args, context: Context) -> int:
-    """One document on stdout, or in the editor."""
+    """Return one document on stdout, or in the editor."""
     if len(args.words) != 1:
         raise BadInput(f"one HIT is wanted, {len(args.words)} given", COMMAND.examples[0])
     if args.open and args.json:
@@ -91,7 +91,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def lines(envelope: dict[str, Any]) -> list[Line]:
-    """A header and the body; a passage has its lines numbered."""
+    """Return a header and the body; a passage has its lines numbered."""
     text: list[str] = envelope["text"].split("\n")
     head: list[Line] = [[(line, "bold" if not place else "dim")] for place, line in enumerate(show.header(envelope))]
     head.append([])

@@ -91,7 +91,7 @@ def _state(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _indexed(ledgers: list[dict[str, Any]], seconds: float) -> str:
-    """How many transcripts there were, and what became of each: fewer documents than files need a reason."""
+    """Return how many transcripts there were, and what became of each: fewer documents than files need a reason."""
     figures = ("seen", "ingested", "unchanged", "failed_files", "documents")
     seen, ingested, unchanged, failed, documents = (sum(ledger[key] for ledger in ledgers) for key in figures)
     skipped: dict[str, int] = {}

@@ -106,7 +106,7 @@ def _moved(args: Args, context: Context, verb: str) -> dict[str, Any]:
     if everything:
         keys = [(distillate.SESSIONS, name) for name in distillate.names(known, distillate.SESSIONS)]
     elif verb == "drop":
-        # What waits may be gone from the index: its own name is enough.
+        # A waiting document may be gone from the index: its name is enough.
         waiting = {
             f"qmd://{row.get('collection')}/{row['path']}": (str(row.get("collection")), str(row["path"]))
             for row in [*distill_queue.read(context.home), *distill_queue.dead(context.home)]

@@ -63,7 +63,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _stay(args: Args, context: Context) -> int:
-    """Be the process that stays; then say what was done. Raises LockContention where another one is."""
+    """Be the process that stays; then say what was done. Raises LockContention if another one is."""
     from runtime.resident.server import serve
 
     done = serve(context.home, watch=True)
@@ -85,7 +85,7 @@ def _report(found: dict[str, Any], *, started: bool) -> dict[str, Any]:
 
 
 def _role(found: dict[str, Any]) -> dict[str, Any]:
-    """What the process says of its watching, nothing where it does not answer."""
+    """Return what the process reports about its watching, nothing if it does not answer."""
     return (found.get("roles") or {}).get("watch") or {}
 
 

@@ -82,7 +82,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _unread(report: dict[str, Any]) -> BadInput | None:
-    """The failure that it is where nothing of a place that was named could be read, whatever else was added."""
+    """Return the failure that it is where nothing of a place that was named could be read, whatever else was added."""
     if not report["unread"]:
         return None
     return BadInput(

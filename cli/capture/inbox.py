@@ -151,7 +151,7 @@ def _note(args: Args, context: Context, supersedes: str = "") -> int:
 
 
 def _text(args: Args) -> tuple[str, list[str]]:
-    """The text to note, and what was done to it that the user should know."""
+    """Return the text to note, and what was done to it that the user should know."""
     alone = args.words[0] if len(args.words) == 1 and args.dashes == 1 else ""
     if args.command is COMMAND and args.dashes and args.words[0] in {command.verb for command in COMMAND.commands}:
         raise BadInput(
@@ -170,7 +170,7 @@ def _text(args: Args) -> tuple[str, list[str]]:
 
 
 def _decoded(word: str) -> tuple[str, bool]:
-    """An argument or a path as text (what was not UTF-8 in it as ``\\xNN``), and whether all of it was."""
+    """Return an argument or a path as text (what was not UTF-8 in it as ``\\xNN``), and whether all of it was."""
     return (word, True) if word.isascii() else _utf8(os.fsencode(word))
 
 
@@ -190,6 +190,6 @@ def _project() -> str:
 
 
 def _anchored(project: str) -> str:
-    """A relative path (``.``, ``../api``, ``~/api``) made absolute, as sessions name their project; a name as it is."""
+    """Return a relative path (``.``, ``../api``, ``~/api``) as an absolute one, as in sessions; a name as it is."""
     first = project.split("/", 1)[0]
     return os.path.abspath(os.path.expanduser(project)) if first in (".", "..", "~") else project

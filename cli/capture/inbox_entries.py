@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(verb: str, args: Args, context: Context) -> int:
-    """One of the subcommands; each prints one object with ``--json``."""
+    """Return one of the subcommands; each prints one object with ``--json``."""
     if verb == "list":
         return _list(args, context)
     from runtime.capture import entries

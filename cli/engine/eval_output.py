@@ -19,7 +19,7 @@ _COMPARED = ("hit@1", "hit@5", "recall@10", "mrr@10", "ndcg@10")
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
-    """A table a set, differences below it, what was skipped and why."""
+    """Yield a table a set, differences below it, what was skipped and why."""
     for each in result["sets"]:
         yield (
             f"{printable(each['name'])}: {counted(each['questions'], 'question')},"
@@ -76,7 +76,7 @@ def _against(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _types(ran: list[dict[str, Any]], copied: dict[str, float]) -> Iterator[str]:
-    """The user's own questions by type: what a figure can tell depends on how much of them is copied."""
+    """Yield the user's own questions by type: what a figure can tell depends on how much of them is copied."""
     kinds = dict.fromkeys(kind for row in ran for kind in row["by_type"])
     rows = [
         (
@@ -92,7 +92,7 @@ def _types(ran: list[dict[str, Any]], copied: dict[str, float]) -> Iterator[str]
 
 
 def changes(found: dict[str, Any], most: int) -> Iterator[str]:
-    """A comparison: differences set by set, then the questions that changed, the greatest first, ``most`` a side."""
+    """Yield a comparison: differences by set, then at most ``most`` changed questions a side, greatest change first."""
     for each in found["sets"]:
         arms = each["b"] if each["a"] == each["b"] else f"{each['b']} less {each['a']}"
         yield f"{printable(each['name'])}, {arms}: {each['questions']:,} questions"
@@ -116,7 +116,7 @@ def _rank(rank: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as percents, one decimal."""
+    """Return a share as percents, one decimal."""
     return f"{100 * share:.1f}"
 
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Of objects that cannot be read, so many are shown; --json has all.
+# Unreadable objects that are shown; --json has all.
 _SHOWN = 5
 
 COMMAND = Command(
@@ -89,7 +89,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _broken(report: dict[str, Any]) -> EngineMissing | None:
-    """What a backup says of an archive that is not whole: it is made, and not of all that was kept."""
+    """Return the warning about an archive that is not whole: the backup lacks some of what was kept."""
     names = {each["object"] for each in report["broken"] if not each["accepted"]}
     if not names and report["unnamed"]:
         from ingest.archive import verifier

@@ -103,7 +103,7 @@ def answer(commands: Mapping[str, str], command: Callable[[str], Command]) -> No
 
 
 def parser(commands: Mapping[str, str], command: Callable[[str], Command], line: str) -> argparse.ArgumentParser:
-    """A parser of every command's name, and of the options of the one that ``line`` names."""
+    """Return a parser of every command's name, and of the options of the one that ``line`` names."""
     from cli.help import fill
 
     words = line.split()

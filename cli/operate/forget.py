@@ -60,13 +60,13 @@ def run(args: Args, context: Context) -> int:
     elsewhere = forgetting.elsewhere(context.home, settings, context.environ, anywhere=bool(args.match))
     late: list[str] = []
     if not args.dry_run and forget.pending(context.home):
-        # An earlier run was cut short. What was agreed to is not asked again.
+        # An earlier run was cut short. The user has already agreed to it.
         probes = verify_erasure.spellings(args.match) if args.match else []
         late, _ = forget.finish_elsewhere(context.home, elsewhere, probes)
     if os.path.exists(context.home.index):
         from runtime.capture.indexing import index
 
-        # What lies on the disk and is not indexed yet (another machine's, a hand's) is to be found, too.
+        # Documents on disk that are not indexed yet (from another machine, or copied by hand) must be found, too.
         index(context.home, settings, markdown_only=True, trust_stat=True)
     found = forget.plan(context.home, settings, selection, args.match or "")
     context.fields.update(n_documents=len(found.rows), dry_run=bool(args.dry_run))
@@ -124,7 +124,7 @@ def _selection(args: Args) -> Any:
 
 
 def _rule(project: str) -> str:
-    """A rule as in ``exclude: projects``; a path of the folder that a person stands in is made whole."""
+    """Return a rule as in ``exclude: projects``; a path relative to the current folder becomes absolute."""
     is_relative = project in (".", "..") or project.startswith(("./", "../"))
     return os.path.abspath(project) if is_relative else project
 
@@ -162,7 +162,7 @@ def _lines(found: Any) -> list[str]:
 
 
 def _growing(found: Any) -> list[str]:
-    """What will be left out from now on, with what lifts that."""
+    """Return what will be excluded from now on, with the command that lifts the exclusion."""
     from core.text import printable
     from runtime.forgetting.forget import growing
 
@@ -262,13 +262,13 @@ def _unforget(args: Args, context: Context) -> int:
         )
     else:
         write(f"{len(lifted)} lifted; {' and '.join(again)} to have what is still there\n")
-        if len(lifted) > len(args.words):  # what was made of the same goes along
+        if len(lifted) > len(args.words):  # documents made of the same are lifted with them
             write("".join(f"{source}  {unit.replace(chr(9), ' ')}\n" for source, unit in shown(lifted)))
     return OK
 
 
 def _again(source: str) -> str:
-    """What lets a document of this source in again once its tombstone is lifted, as a command."""
+    """Return the command that brings in a document of this source again once its tombstone is lifted."""
     from ingest import registry
 
     if registry.find(source) is not None:

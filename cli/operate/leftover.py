@@ -1,4 +1,4 @@
-"""What was to be forgotten and is still held: the answer and the exit code of every command that meets it."""
+"""Forgotten text that is still held somewhere: the report and the exit code of every command that finds it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def told(report: Mapping[str, object], left: Sequence[str]) -> dict[str, object]:
-    """A report with ``left``, the places that still hold it; with any it is not ``ok``, whatever else was done."""
+    """Return a report with ``left``, the places that still hold the text; with any, the report is not ``ok``."""
     failed = {"ok": False, "error": "refused", "exit_code": REFUSED} if left else {}
     return {**report, **failed, "left": list(left)}
 
 
 def code(left: Sequence[str]) -> int:
-    """The exit code of a command that did what it was called for and has found what is still held."""
+    """Return the exit code of a command that did what it was called for and has found what is still held."""
     return REFUSED if left else OK

@@ -52,7 +52,7 @@ def require_source(connection: apsw.Connection, name: str) -> None:
 
 
 def is_anything_unread(home: Home, config: Config, connection: apsw.Connection) -> bool:
-    """Whether a source has files here, a collection more files than documents, or the index none at all."""
+    """Return True if a source has files here, a collection more files than documents, or the index none at all."""
     known = catalogue.counts(connection)
     if not known or _has_sources(home):
         return True
@@ -148,7 +148,7 @@ def _unindexed(home: Home) -> int:
 
 
 def compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, int | None, int]:
-    """(files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
+    """Return (files, bytes, files not in ``rows``, files that differ from ``rows``, unreadable ones) of one walk.
 
     A missing folder keeps its documents (its disk may be unplugged), so that nothing of it is pending; where a folder
     inside could not be listed, the files that are missing from the walk are not counted as gone, and the difference
@@ -185,10 +185,10 @@ def _blank(path: str, size: int) -> bool:
 
 
 def around_days(connection: apsw.Connection, filters: Filters) -> dict[str, Any]:
-    """Return the days of ``filters`` (``since`` and ``until``, ISO dates, None where open), how many ``documents``
-    are of them, and the nearest days with a document ``before`` and ``after`` them, None where there is none.
+    """Return what is remembered of the days that ``filters`` are limited to, and of the days around them.
 
-    All other restrictions of the filters apply. Raises apsw.Error.
+    ``since`` and ``until`` are ISO dates, None if open; ``documents`` is a number; ``before`` and ``after`` are the
+    nearest days with a document, None if there is none. The other restrictions apply. Raises apsw.Error.
     """
     first, last = filters.since, filters.until
     always = Filters(filters.collections, fields=filters.fields)

@@ -35,23 +35,23 @@ _LONG = 1000
 
 
 def inert(text: str) -> str:
-    """``text`` on one or more lines, without control characters, in which no tag begins and no fence ends."""
+    """Return ``text`` on one or more lines, without control characters, in which no tag begins and no fence ends."""
     return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace("```", "'''")
 
 
 def line(text: str, limit: int = 300) -> str:
-    """``inert`` text as one line of at most ``limit`` characters."""
+    """Return ``inert`` text as one line of at most ``limit`` characters."""
     flat = " ".join(inert(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def attribute(text: str) -> str:
-    """``line`` as the value of an attribute in double quotes."""
+    """Return ``line`` as the value of an attribute in double quotes."""
     return line(text).replace('"', "&quot;")
 
 
 def quote(text: str) -> str:
-    """``inert`` text, each line marked as quoted."""
+    """Return ``inert`` text, each line marked as quoted."""
     return "\n".join(MARK + each for each in inert(text).splitlines())
 
 
@@ -65,7 +65,7 @@ def block(items: list[str]) -> str:
 def failure(error: BrainError, envelope: Mapping[str, Any]) -> str:
     """Return the text of an error for a model; ``envelope`` is the error's, as it may be shown.
 
-    What quotes a document is evidence like the document itself.
+    An error that quotes a document is evidence like the document itself.
     """
     head = f"{envelope['error']} ({envelope['exit_code']})"
     said = [str(envelope["message"]), *([f"fix: {envelope['fix']}"] if envelope["fix"] else [])]
@@ -94,7 +94,7 @@ def _is_plain(name: str) -> bool:
 
 
 def envelope(value: Any, name: str = "") -> Any:
-    """An envelope (JSON-like) whose texts and keys are inert; plain paths, uris and commands stay as they are.
+    """Return an envelope (JSON-like) with inert texts and keys; plain paths, uris and commands stay as they are.
 
     A path may come from a transcript, too: one that could open a tag, end a fence or hide something is text.
     """
@@ -126,20 +126,20 @@ def require_policy(home: Home) -> None:
 
 
 def shown(_home: Home, value: Any) -> Any:
-    """``value`` (JSON-like) as a person may see it: redacted, whatever the index holds."""
+    """Return ``value`` (JSON-like) as a person may see it: redacted, whatever the index holds."""
     from core.redaction import shown_value
 
     return shown_value(value)
 
 
 def shown_to_agents(home: Home, value: Any) -> Any:
-    """``value`` (JSON-like) as an agent may see it. Raises Refused like ``require_policy``."""
+    """Return ``value`` (JSON-like) as an agent may see it. Raises Refused like ``require_policy``."""
     require_policy(home)
     return shown(home, value)
 
 
 def is_current(connection: apsw.Connection) -> bool:
-    """Whether every document of the index went through this version's redaction."""
+    """Return True if every document of the index went through this version's redaction."""
     row = connection.execute("SELECT value FROM brain_state WHERE key = 'redaction'").fetchone()
     return row is not None and row[0] == REDACTION
 

@@ -42,12 +42,12 @@ _LONGEST_WAIT_MS = 2000
 class Asker:
     """An open index: ``with Asker(home, config) as asker`` answers any number of questions.
 
-    What a question opens stays open for the next one: the searcher, the encoder of vectors, the reranker.
+    The searcher, the encoder of vectors and the reranker stay open for the next question.
 
     Args:
         home: the home to ask.
         config: its configuration.
-        timeout_s: seconds for opening the index, and for each question whose request has no time of its own.
+        timeout_s: seconds for opening the index, and for each question without a time in its request.
         encoder: turns questions into vectors of the configured model. Without one, the fitted table does.
         remember: keep a reranker's scores in the index, and use those that are kept.
         staying: the process answers many questions, so the index is opened twice at once.
@@ -183,7 +183,7 @@ def wait_ms(timeout_s: float) -> int:
 
 
 def batch(asker: Answering, questions: Iterable[str], request: Request) -> Iterator[dict[str, Any]]:
-    """One envelope a question, failures included: nothing that one question does ends the others."""
+    """Yield one envelope a question, failures included: nothing that one question does ends the others."""
     for question in questions:
         try:
             yield asker.ask(question, request)

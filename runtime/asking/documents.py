@@ -54,12 +54,12 @@ class Row(catalogue.Document):
 
 
 def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
-    """The one document that ``reference`` names.
+    """Return the one document that ``reference`` names.
 
-    It may be a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path, a
-    collection and path, a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a file's name, from
-    four characters on; ``:42`` after any of them names a line.
-    Raises NotFound (with what comes close), BadInput where several documents answer to it.
+    A reference is a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path,
+    or a collection and path. It may also be a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a
+    file's name, from four characters on. ``:42`` after any of them names a line.
+    Raises NotFound (with near names), BadInput if several documents match.
     """
     text = reference.strip().strip("\"'")
     try:
@@ -109,7 +109,7 @@ def _by_file(connection: apsw.Connection, config: Config, path: str) -> catalogu
 
 
 def _by_hash(connection: apsw.Connection, digits: str, name: str) -> catalogue.Row | None:
-    """The document whose content has this hash; copies of one content are the same answer, the first is taken."""
+    """Return the document with this hash of its content, the first one if there are copies."""
     rows = catalogue.by_hash(connection, digits)
     _one([row for index, row in enumerate(rows) if row[4] not in {other[4] for other in rows[:index]}], name)
     return rows[0] if rows else None
@@ -141,7 +141,7 @@ def _one(rows: list[catalogue.Row], name: str) -> None:
 
 
 def _near(connection: apsw.Connection, name: str) -> list[str]:
-    """Uris of documents whose path holds the name, else whose file name is spelt much like it; of no docid."""
+    """Return uris of documents with the name in their path, else with a similar file name; none for a docid."""
     if name.startswith("#"):
         return []
     stem = name.removeprefix(SCHEME).rpartition("/")[2].removesuffix(".md")
@@ -197,7 +197,7 @@ class Selection:
 
 
 def select(connection: apsw.Connection, config: Config, chosen: Selection) -> list[Row]:
-    """The selected documents by collection and path, or in the order of the references.
+    """Return the selected documents by collection and path, or in the order of the references.
 
     Raises BadInput on an unknown collection or source, NotFound on an unknown reference.
     """
@@ -223,7 +223,7 @@ def select(connection: apsw.Connection, config: Config, chosen: Selection) -> li
 
 
 def _within(rows: list[Row], rule: str) -> list[Row]:
-    """The rows of what was begun, run or committed in or below what the rule names; of code, whose file lies there."""
+    """Return rows of work that was begun, run or committed below a folder of the rule, and of code in such a folder."""
     from ingest.policy.globs import Globs
     from ingest.session import project_ids
     from ingest.sources.code import source as code

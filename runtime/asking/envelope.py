@@ -35,17 +35,17 @@ _RESUME = {
 
 
 def docid(digest: str) -> str:
-    """``#`` and the first six digits of a content hash, as qmd shows it."""
+    """Return ``#`` and the first six digits of a content hash, as qmd shows it."""
     return "#" + digest[:_DOCID_DIGITS]
 
 
 def uri(collection: str, path: str) -> str:
-    """``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
+    """Return ``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
     return f"{SCHEME}{collection}/{path}"
 
 
 def resume(fields: dict[str, Any]) -> str | None:
-    """The command that takes a session up again, None where its source has none.
+    """Return the command that takes a session up again, None if its source has none.
 
     A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
     that a shell would read as anything but one word gives None.
@@ -62,7 +62,7 @@ def resume(fields: dict[str, Any]) -> str | None:
 
 
 def age(instant: int, now: int) -> tuple[int, str]:
-    """(age in days, ``today`` | ``yesterday`` | ``N days ago``) of an instant (epoch seconds) seen at ``now``.
+    """Return (age in days, ``today`` | ``yesterday`` | ``N days ago``) of an instant (epoch seconds) seen at ``now``.
 
     Calendar dates are compared, not spans of 86,400 seconds: 23:59 is yesterday two minutes later, and a day with a
     change of clocks counts once. An instant in the future (another machine's clock) is ``today``, 0 days old.
@@ -74,12 +74,12 @@ def age(instant: int, now: int) -> tuple[int, str]:
 
 
 def is_stale(age_days: int) -> bool:
-    """Whether what the document says should be checked before it is acted on: past one day."""
+    """Return True if what the document says should be checked before it is acted on: past one day."""
     return age_days > FRESH_DAYS
 
 
 def age_warning(age_days: int) -> str | None:
-    """What a stale hit is labelled with, None for a fresh one."""
+    """Return the warning for a stale hit, None for a fresh one."""
     return f"{age_days} days old: verify before you act on it" if is_stale(age_days) else None
 
 
@@ -94,7 +94,7 @@ def as_shown(found: dict[str, Any]) -> dict[str, Any]:
 def entry(
     rank: int, hit: Hit, config: Config, now: int, *, twin: Hit | None = None, explain: bool = False
 ) -> dict[str, Any]:
-    """The ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
+    """Return the ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
 
     ``twin`` is the other representation of the hit.
     """
@@ -137,7 +137,7 @@ def entry(
 
 
 def place(hit: Hit, config: Config) -> dict[str, Any]:
-    """One representation, as an envelope has it."""
+    """Return one representation, as an envelope has it."""
     folder = config.collections.get(hit.collection)
     return {
         "uri": uri(hit.collection, hit.path),

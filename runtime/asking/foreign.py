@@ -1,8 +1,8 @@
 """Questions that another qmd answers (``BRAIN_QMD=/path/to/qmd``): its hits, our ages, trust and failures.
 
-It opens the brain's own index, whose tables are qmd's, under a configuration generated for it in ``state/qmd/``
-(qmd rewrites its configuration, and ``collections.yml`` is the user's). It is asked by ``qmd search``, which needs no
-model and so keeps to the interactive clock.
+The other qmd opens the brain's own index, because the tables are qmd's. Its configuration is generated in
+``state/qmd/``: qmd rewrites its configuration, and ``collections.yml`` is the user's. ``qmd search`` needs no model and
+so keeps to the interactive clock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNKNOWN = "of unknown age: verify before you act on it"
 
 
 def locate(setting: str) -> str:
-    """The executable that ``BRAIN_QMD`` names: a path, or a name on PATH. Raises EngineMissing where it is none."""
+    """Return the executable that ``BRAIN_QMD`` names: a path, or a name on PATH. Raises EngineMissing if it is none."""
     import shutil
 
     found = shutil.which(os.path.expanduser(setting))
@@ -65,7 +65,7 @@ def refuse(request: Request) -> None:
 
 
 class ForeignAsker(Asker):
-    """``with ForeignAsker(home, config, setting, environ) as asker``: an Asker whose answers another qmd looks up."""
+    """An Asker that has another qmd look up the answers: ``with ForeignAsker(home, config, setting, environ)``."""
 
     __slots__ = ("_environ", "_program")
 
@@ -209,7 +209,7 @@ class ForeignAsker(Asker):
         return result
 
     def _from_disk(self, answer: _Answer) -> catalogue.Row | None:
-        """The row that the index would have, from the file itself: another program's update may be ahead of ours."""
+        """Return the row for a file that another program indexed before ours did, None if the file cannot be read."""
         folder = self.config.collections.get(answer.collection)
         if folder is None or os.pardir in answer.path.split("/"):
             return None
@@ -241,7 +241,7 @@ class _Answer:
         for name, kind in (("docid", str), ("title", str), ("snippet", str), ("line", int)):
             if not isinstance(entry.get(name, kind()), kind):
                 raise TypeError(f"a hit's {name} is of another type")
-        # The path is literal, so it may hold a "?"; a named index stands after the last one.
+        # The path is literal, so it may hold a "?"; the name of an index follows the last one.
         literal = file.removeprefix(SCHEME)
         self.collection, _, self.path = (literal.rpartition("?index=")[0] or literal).partition("/")
         if not self.collection or not self.path:
@@ -264,7 +264,7 @@ def _blank(answer: _Answer) -> tuple[Any, ...]:
 
 
 def _telling(question: str) -> str:
-    """The words of a question that say what it is about; as it is where it is in qmd's own language."""
+    """Return the words of a question that say what it is about; as it is where it is in qmd's own language."""
     words = question.split()
     if '"' in question or any(word.startswith("-") for word in words):
         return question

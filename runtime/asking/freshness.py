@@ -49,7 +49,7 @@ class Freshness:
             self.pending = max(1, self.pending)  # how many is not known: at least one
 
     def envelope(self) -> dict[str, Any]:
-        """The ``freshness`` of an answer."""
+        """Return the ``freshness`` of an answer."""
         as_of = clock.iso(self.as_of) if self.as_of else None
         return {
             "lexical": {"fresh": self.pending == 0, "pending": self.pending, "as_of": as_of},
@@ -61,7 +61,7 @@ class Freshness:
         }
 
     def waiting(self) -> str:
-        """What an empty answer cannot speak for, as an end to its reason; "" where everything is indexed."""
+        """Return what an empty answer may lack, as an end to its reason; "" if everything is indexed."""
         said = ""
         if self.pending:
             said += f"; at least {self.pending} changed since the last index run and may hold it"
@@ -79,7 +79,7 @@ def mark(connection: apsw.Connection, config: Config) -> None:
 
 
 def fingerprint(config: Config) -> str:
-    """What makes one set of collections another: their names, folders and masks."""
+    """Return the names, folders and masks of the collections as one text, to compare two configurations."""
     return "\n".join(
         "\t".join((name, folder.path, folder.pattern, *folder.ignore)) for name, folder in config.collections.items()
     )

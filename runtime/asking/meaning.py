@@ -1,7 +1,6 @@
-"""What a question can be asked in besides words: the configured provider's vectors, and an encoder for them.
+"""Search by meaning: the configured provider's vectors, and an encoder of questions for them.
 
-The encoder of a cold process is the fitted table (``qmd/vectors/static_query.py``); one that holds the model gives
-its own.
+A cold process encodes by the fitted table (``qmd/vectors/static_query.py``), one that holds the model by the model.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _CODE = "code:"
 
 
 class Semantics:
-    """An encoder, the space it encodes for, and what meaning counts in each collection.
+    """An encoder, the space that it encodes for, and the weight of meaning in each collection.
 
-    ``beside`` is a connection that searches by a vector while words are searched, None where there is no other one.
+    ``second`` is a connection that searches by a vector while words are searched, None if there is none.
     """
 
     __slots__ = ("_connection", "_second", "encoder", "space", "weights")
@@ -56,10 +55,9 @@ class Semantics:
         return space is not None and (space.table, space.fingerprint) == (self.space.table, self.space.fingerprint)
 
     def of(self, question: str, factor: float, filters: Filters, limit: int) -> Meaning | None:
-        """What to search ``limit`` documents by, all weights times ``factor``; None where the encoder knows nothing of
-        the question.
+        """Return a search for ``limit`` documents by meaning; None if the encoder knows no word of the question.
 
-        A factor of 0 stands for meaning alone. Raises apsw.Error.
+        All weights are multiplied by ``factor``; 0 means that meaning alone counts. Raises apsw.Error.
         """
         look = knn.Look(self._connection, self.space, filters, limit)
         begun = self.encoder.begin(question, look)
@@ -82,9 +80,9 @@ class Semantics:
 def open_space(
     connection: apsw.Connection, config: Config, encoder: Encoder | None, second: Beside | None = None
 ) -> Semantics | str:
-    """The semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
+    """Return the semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
 
-    Where the fitted table encodes and there is something ``beside``, that one searches by the vectors.
+    If the fitted table encodes, the connection ``second`` searches by the vectors.
     """
     provider, _, model = config.space.partition("/")
     space = spaces.find(connection, provider, model)

@@ -29,7 +29,7 @@ _DAMAGED = (apsw.SQLError, apsw.CorruptError)
 
 
 class Plan:
-    """What a question asks for. ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``.
+    """How a question is searched. ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``.
 
     ``level`` is the cosine that questions without an answer reach, None if no vector takes part.
 

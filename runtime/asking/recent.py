@@ -34,7 +34,7 @@ _FIELDS = ("synthetic", "parent", "session_id")
 
 
 class Walk:
-    """What a walk found: ``listed`` document ids, newest first, and the counts (see ``recent``)."""
+    """The result of a walk: ``listed`` document ids, newest first, and the counts (see ``recent``)."""
 
     __slots__ = ("collections", "held_back", "listed", "subagents", "synthetic")
 
@@ -57,12 +57,12 @@ def recent(
     everything: bool = False,
     synthetic: bool = False,
 ) -> dict[str, Any]:
-    """The envelope of ``brain recent``: documents that ended at or after ``since`` (epoch seconds), newest first.
+    """Return the envelope of ``brain recent``: documents that ended since ``since`` (epoch seconds), newest first.
 
-    ``total`` and ``collections`` count all that may be listed; ``held_back`` counts, by collection, those that would
-    stand in the list by date alone; ``synthetic`` and ``subagents`` count what is left out (a subagent only where its
-    parent is among the documents). ``synthetic`` lists those too; ``everything`` lists all of them and lifts the quota.
-    Raises EngineMissing and, where a collection is unknown, BadInput.
+    ``total`` and ``collections`` count all that may be listed. ``held_back`` counts, by collection, those that the
+    date alone would list. ``synthetic`` and ``subagents`` count the omitted ones; a subagent is omitted only if its
+    parent is among the documents. The arguments ``synthetic`` and ``everything`` list them; the latter also lifts the
+    quota. Raises EngineMissing, and BadInput for an unknown collection.
     """
     connection = open_index(home.index)
     try:
@@ -98,7 +98,7 @@ def recent(
 
 
 def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
-    """One document as lists show it, as it may be shown."""
+    """Return one document as lists show it, as it may be shown."""
     days, label = envelope.age(row.date, now)
     folder = config.collections.get(row.collection)
     found: dict[str, Any] = {
@@ -135,7 +135,7 @@ def _known(connection: apsw.Connection, config: Config, names: Sequence[str]) ->
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
     if names:
         return frozenset(names)
-    # What a question does not search unless it is asked to, a listing does not show either.
+    # A listing omits the collections that a question searches only by name.
     apart = {name for name, folder in config.collections.items() if not folder.include_by_default}
     return frozenset(known) - apart if apart else frozenset()
 
@@ -159,7 +159,7 @@ def _walk(
     for document, collection, *_, synthetic, parent, session in catalogue.walk(connection, _FIELDS, since):
         if wanted and collection not in wanted:
             continue
-        # A note may have a `parent` of its own: only what is a session is taken for a subagent.
+        # A note may have a `parent` of its own: only a session can be a subagent.
         parent = None if session is None or parent is None else str(parent)
         session = None if session is None else str(session)
         if synthetic == 1 and not everything and not machine:
@@ -183,7 +183,7 @@ def _walk(
 def _share(
     candidates: list[tuple[int, str]], config: Config, limit: int, free: bool
 ) -> tuple[list[int], dict[str, int]]:
-    """At most ``limit`` of the candidates (newest first), each collection within its quota while the others fill up."""
+    """Return at most ``limit`` candidates, newest first; a collection exceeds its quota only if others leave room."""
     first = candidates[:limit]
     if free or len(candidates) <= limit:
         return [document for document, _ in first], {}

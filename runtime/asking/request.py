@@ -21,7 +21,7 @@ _SHELL = (";", "`", "$(")
 
 
 class Request:
-    """What is asked besides the question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
+    """The options of a question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
 
     __slots__ = (
         "collections", "explain", "limit", "literal", "min_score", "mode", "project", "rerank", "since", "source",
@@ -62,7 +62,7 @@ def resident_share(request: Request, config: Config) -> str:
 
 
 def project_glob(pattern: str) -> str:
-    """The SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
+    """Return the SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
     if pattern in (".", "..") or pattern.startswith(("./", "../")):
         pattern = os.path.abspath(pattern)
     pattern = os.path.expanduser(pattern).rstrip("/") or "/"
@@ -72,7 +72,7 @@ def project_glob(pattern: str) -> str:
 
 
 def validate(query: str, *, literal: bool = False) -> str:
-    """``query`` without surrounding space. Raises BadQuery where it is empty, too long, or holds what it must not.
+    """Return ``query`` without surrounding space. Raises BadQuery if it is empty, too long, or holds what it must not.
 
     ``literal`` permits the shell-shaped characters, for questions about exact commands.
     """

@@ -1,7 +1,7 @@
-"""Reranking for ``brain ask``: the best candidates, read beside the question by the configured reranker.
+"""Reranking for ``brain ask``: the configured reranker reads the best candidates together with the question.
 
-Off unless asked for. Whatever the reranker does, the question is answered within its time, and the envelope says
-whether it was reranked, and why not.
+Reranking is off by default. The question is answered within its time in any case, and the envelope reports whether it
+was reranked, and why not.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # Half of what qmd's query looks at: this is the interactive clock. Twenty passages take a small model three seconds of
 # cpu.
 CANDIDATES = 20
-# What the reranker's score counts against the fused one's share of the best. More than half, so that what it is sure of
-# comes first; less than all, so that one misjudgement does not lose what words and meaning agree on.
+# The weight of the reranker's score against the fused one. More than half, so that its sure hits come first; less than
+# all, so that one misjudgement does not lose a hit that words and meaning agree on.
 WEIGHT = 0.6
-# Of the time that is left for a question, what may be spent on this.
+# The share of a question's remaining time that reranking may take.
 _SHARE = 0.8
 _FIX = "collections.yml: rerank: {path: ~/models/…} or {base_url: http://…}; docs/configuration.md"
 
@@ -70,7 +70,7 @@ class Reranking:
         self._weight = WEIGHT if weight is None else float(weight)
 
     def apply(self, question: str, hits: list[Hit], left_s: float) -> tuple[list[Hit], dict[str, Any]]:
-        """(the hits, best first, what the envelope says of it). ``left_s`` is what is left of the question's time.
+        """Return (the hits, best first, the report for the envelope). ``left_s`` is the question's remaining time.
 
         A hit's score becomes a share (0–1) of both scores. Raises apsw.Error.
         """
@@ -94,7 +94,7 @@ class Reranking:
         return sorted(hits, key=lambda hit: -hit.score), report
 
     def fault(self) -> str:
-        """Why the reranker cannot judge so much as one short text, "" where it can."""
+        """Return why the reranker cannot judge so much as one short text, "" if it can."""
         return "" if self._judge.scores("which colour is the sky", ["The sky is blue."]) else self._judge.reason
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class Reranking:
         self._judge.close()
 
     def _text(self, question: str, hit: Hit) -> str:
-        """What the reranker reads of a hit: its title and the passage that was found, else the best chunk."""
+        """Return the text of a hit for the reranker: its title and the passage that was found, else the best chunk."""
         body = catalogue.text(self._connection, hit.hash) or ""
         whole = self._judge.sendable(body)
         start, end = hit.piece
@@ -120,5 +120,5 @@ def _outgoing(texts: list[str]) -> list[str]:
 
 
 def absent(why: str) -> dict[str, Any]:
-    """What the envelope says where nothing was reranked because ``why``."""
+    """Return the report of an answer that was not reranked because of ``why``."""
     return {"applied": False, "model": None, "candidates": 0, "took_ms": 0.0, "reason": why}

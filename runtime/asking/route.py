@@ -16,7 +16,7 @@ _EXTENSIONS = frozenset(
     lua md mjs php pdf png proto py rb rs sass scss sh so sql sqlite svg swift tar tex toml ts tsv tsx txt vue xml yaml
     yml zip zsh""".split()
 )
-# What follows a program's name in a command, and seldom in a sentence.
+# Words that follow a program's name in a command, and seldom in a sentence.
 _COMMANDS = {
     program: frozenset(words.split())
     for program, words in (
@@ -47,7 +47,7 @@ _PLACES = frozenset(
 _PROVENANCE_AFTER = _PLACES | frozenset("date day week month year time".split())
 # "which agent session", "what exact day": what may stand before those.
 _QUALIFIERS = frozenset("agent ai claude codex cursor exact first gemini last old older other previous same".split())
-# What a person begins with who does not ask at once: "do you remember when", "can you tell me who".
+# Beginnings of an indirect question: "do you remember when", "can you tell me who".
 _FRAMES = frozenset(
     """and but by can could do during find from give i in know look me need okay on out please pull recall remember
     remind show since so tell then to until up us want would you at hey ok let see""".split()
@@ -60,9 +60,9 @@ _ERRNO = frozenset(
     """EACCES EAGAIN EBADF EBUSY EEXIST EINTEGRITY EINTR EINVAL EIO EISDIR EMFILE EPERM EPIPE ERESOLVE EROFS ETARGET
     EUSAGE""".split()
 )
-# What a number after it makes exact: "port 8443", "exit code 137", "HTTP 502".
+# Words that a number after them makes exact: "port 8443", "exit code 137", "HTTP 502".
 _NUMBERED = frozenset("code errno error http pid port status".split())
-# What a program begins its complaint with, where that was pasted.
+# Beginnings of a program's complaint, as people paste it.
 _COMPLAINTS = frozenset("fatal: panic: error: exception:".split())
 _STATEMENTS = {
     "SELECT": "FROM", "INSERT": "INTO", "UPDATE": "SET", "DELETE": "FROM", "CREATE": "TABLE", "ALTER": "TABLE",
@@ -70,7 +70,7 @@ _STATEMENTS = {
 }  # fmt: skip
 # What names of branches begin with; "read/write" and "and/or" are prose.
 _BRANCHES = frozenset("bugfix feat feature heads hotfix origin refs upstream".split())
-# What classes are called after; "GitHub" and "JavaScript" are names.
+# Endings of the names of classes; "GitHub" and "JavaScript" are names.
 _ROLES = tuple(
     """Adapter Builder Component Config Context Controller Dispatcher Factory Handler Iterator Listener Manager
     Middleware Observer Options Parser Provider Registry Repository Request Response Scheduler Serializer Service
@@ -81,7 +81,7 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def kind(question: str) -> tuple[str, str]:
-    """(``literal``, ``provenance`` or ``conceptual``, the part of the question that says so, "" for the last)."""
+    """Return (``literal``, ``provenance`` or ``conceptual``, the part of the question that shows it or "")."""
     exact = _exact(question)
     if exact:
         return LITERAL, exact
@@ -90,7 +90,7 @@ def kind(question: str) -> tuple[str, str]:
 
 
 def _provenance(question: str) -> str:
-    """The words that ask where something stands, when it was or who said it, "" where there are none."""
+    """Return the words that ask where something is, when it was or who said it, "" if there are none."""
     words = [
         "".join(filter(str.isalnum, each.partition("'")[0])) for each in question.lower().replace("’", "'").split()
     ]
@@ -122,7 +122,7 @@ def _provenance(question: str) -> str:
 
 
 def _exact(question: str) -> str:
-    """The part of a question that is meant to the letter, "" where there is none."""
+    """Return the part of a question that is meant to the letter, "" if there is none."""
     quoted = _quoted(question)
     if quoted:
         return quoted
@@ -158,7 +158,7 @@ def _quoted(question: str) -> str:
 
 
 def _is_exact(word: str) -> bool:
-    """Whether a word is an identifier, a path, a flag, a hash or the name of an error."""
+    """Return True if a word is an identifier, a path, a flag, a hash or the name of an error."""
     if len(word) < 2:
         return False
     if word.startswith("-"):
@@ -190,13 +190,13 @@ def _is_exact(word: str) -> bool:
 
 
 def _is_call(word: str) -> bool:
-    """``open()``, ``parse(path)``; not ``file(s)``."""
+    """Return ``open()``, ``parse(path)``; not ``file(s)``."""
     name, opened, rest = word.partition("(")
     return bool(opened) and name.isidentifier() and rest.endswith(")") and len(rest) != 2
 
 
 def _is_ticket(word: str) -> bool:
-    """``CVE-2024-3094``, ``BRAIN-123``; not ``UTF-8`` or ``COVID-19``."""
+    """Return ``CVE-2024-3094``, ``BRAIN-123``; not ``UTF-8`` or ``COVID-19``."""
     name, *numbers = word.lstrip("#").split("-")
     is_named = len(name) > 1 and name.isascii() and name.isalpha() and name.isupper()
     return is_named and all(map(str.isdigit, numbers)) and len("".join(numbers)) > 2
@@ -226,14 +226,14 @@ def _is_dotted(word: str) -> bool:
 
 
 def _is_camel(word: str) -> bool:
-    """``getUserName``; not ``iPhone``, ``YouTube`` or ``McDonald``."""
+    """Return ``getUserName``; not ``iPhone``, ``YouTube`` or ``McDonald``."""
     if not word.isalnum() or not word[0].islower() or not word[:2].islower():
         return False
     return (any(c.isupper() for c in word[2:-1]) and word[-1] != "s") or sum(c.isupper() for c in word[2:]) > 1
 
 
 def _is_error(word: str) -> bool:
-    """``TypeError``, ``ECONNREFUSED``, ``SIGKILL``."""
+    """Return ``TypeError``, ``ECONNREFUSED``, ``SIGKILL``."""
     if not word.isalnum():
         return False
     if word.isupper():
@@ -243,7 +243,7 @@ def _is_error(word: str) -> bool:
 
 
 def _is_numbered(word: str) -> bool:
-    """``v2.3.1``, ``localhost:3000``, ``0x7ffd``, ``TS2304``; not ``v2``, ``B12`` or ``MP3``."""
+    """Return ``v2.3.1``, ``localhost:3000``, ``0x7ffd``, ``TS2304``; not ``v2``, ``B12`` or ``MP3``."""
     if word[0] == "v" and "." in word and word.partition("-")[0][1:].replace(".", "").isdigit():
         return True  # also v1.2.3-rc1
     name, colon, port = word.rpartition(":")
@@ -256,7 +256,7 @@ def _is_numbered(word: str) -> bool:
 
 
 def _is_header(word: str) -> bool:
-    """``Content-Security-Policy``, ``X-Forwarded-For``."""
+    """Return ``Content-Security-Policy``, ``X-Forwarded-For``."""
     parts = word.split("-")
     return (len(parts) > 2 or (len(parts) > 1 and parts[0] == "X")) and all(
         part.isascii() and part.isalpha() and part[0].isupper() for part in parts
@@ -264,7 +264,7 @@ def _is_header(word: str) -> bool:
 
 
 def _is_class(word: str) -> bool:
-    """``AbortController``; not ``Controller`` or ``GitHub``."""
+    """Return ``AbortController``; not ``Controller`` or ``GitHub``."""
     return word.isalnum() and word[0].isupper() and word.endswith(_ROLES) and word not in _ROLES
 
 

@@ -26,11 +26,11 @@ _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Span:
-    """What a date in a question means for its answers.
+    """The days that a date in a question names, and their effect on the answers.
 
     ``since`` and ``until`` (exclusive) are epoch seconds at the start of local days; ``mode`` is ``bound`` (leave out
-    documents that do not overlap) or ``boost`` (lift those that do); ``reason`` says so in words; ``phrase`` is the
-    part of the question it was read from. ``yearly``: no year was named, so the same days of other years may be meant.
+    documents that do not overlap) or ``boost`` (lift those that do); ``reason`` explains the mode; ``phrase`` is the
+    date as the question has it. ``yearly``: no year was named, so the same days of other years may be meant.
     """
 
     __slots__ = ("mode", "phrase", "reason", "since", "until", "yearly")
@@ -44,7 +44,7 @@ class Span:
         self.yearly = yearly
 
     def match(self, date: int, ended: int) -> float:
-        """1.0 where a document of ``date`` to ``ended`` (epoch seconds) overlaps the span, else 0.0.
+        """Return 1.0 where a document of ``date`` to ``ended`` (epoch seconds) overlaps the span, else 0.0.
 
         0.5 where it overlaps the same days of another year and the question named no year.
         """
@@ -65,7 +65,7 @@ class Span:
 
 
 def find(question: str, now: int) -> Span | None:
-    """The span that a question's most specific date phrase names at ``now`` (epoch seconds), None where it has none.
+    """Return the span of a question's most specific date phrase at ``now`` (epoch seconds), None if it has none.
 
     Quoted text, identifiers, versions and plain numbers are no dates; neither is anything wholly in the future.
     """
@@ -77,7 +77,7 @@ def find(question: str, now: int) -> Span | None:
 
 
 def no_day(question: str, now: int) -> str:
-    """A day that the question names and no calendar has ("2026-02-30"), as it is written; "" where it names none."""
+    """Return a day that the question names and no calendar has ("2026-02-30"), as written; "" if it names none."""
     if not may_name_a_date(question):
         return ""
     from runtime.dates.question import no_day as read
@@ -94,7 +94,7 @@ def may_name_a_date(question: str) -> bool:
 
 
 def parse_day(text: str, now: int, end: bool) -> int:
-    """Epoch seconds of an option's value such as 24h, 7d, 2026-05-01, 2026-05-01T14:00 or "last monday".
+    """Return epoch seconds of an option's value such as 24h, 7d, 2026-05-01, 2026-05-01T14:00 or "last monday".
 
     Durations count back from ``now``; days and longer periods give their first instant, or with ``end`` the instant
     after their last, in local time. Raises BadInput, with what to write instead, on anything else.
@@ -105,7 +105,7 @@ def parse_day(text: str, now: int, end: bool) -> int:
 
 
 def day_number(year: int, month: int, day: int) -> int:
-    """The day number of a date of the Gregorian calendar."""
+    """Return the day number of a date of the Gregorian calendar."""
     shifted = year - (month <= 2)
     era = shifted // 400
     of_era = shifted - era * 400
@@ -114,7 +114,7 @@ def day_number(year: int, month: int, day: int) -> int:
 
 
 def civil(day: int) -> tuple[int, int, int]:
-    """(year, month, day) of a day number."""
+    """Return (year, month, day) of a day number."""
     shifted = day + 719_468
     era = shifted // 146_097
     of_era = shifted - era * 146_097
@@ -127,13 +127,13 @@ def civil(day: int) -> tuple[int, int, int]:
 
 
 def day_of(instant: float) -> int:
-    """The local day that an instant (epoch seconds) falls on. Raises OverflowError or OSError outside any calendar."""
+    """Return the local day of an instant (epoch seconds). Raises OverflowError or OSError outside any calendar."""
     local = time.localtime(instant)
     return day_number(local.tm_year, local.tm_mon, local.tm_mday)
 
 
 def day_start(day: int) -> int:
-    """The first instant (epoch seconds) of a local day, also where a change of clocks skips or repeats midnight."""
+    """Return the first instant (epoch seconds) of a local day, also if a change of clocks skips or repeats midnight."""
     instant = int(time.mktime((*civil(day), 0, 0, 0, 0, 0, -1)))
     if day_of(instant) < day:  # midnight is skipped, and mktime answered with the hour before it
         return instant + 3600
@@ -141,23 +141,23 @@ def day_start(day: int) -> int:
 
 
 def weekday(day: int) -> int:
-    """0 for Monday to 6 for Sunday."""
+    """Return 0 for Monday to 6 for Sunday."""
     return (day + 3) % 7
 
 
 def month_length(year: int, month: int) -> int:
-    """How many days the month has."""
+    """Return how many days the month has."""
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     return _MONTHS[month - 1] + leap
 
 
 def month_start(year: int, month: int) -> int:
-    """The day number of a month's first day; ``month`` may lie outside 1 to 12 and then counts on from ``year``."""
+    """Return the first day of a month; a ``month`` outside 1 to 12 counts on from ``year``."""
     return day_number(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
 
 
 def months_before(day: int, count: int) -> int:
-    """The same date ``count`` months earlier; a date that month lacks becomes its last (31 March, 1 → 28 February)."""
+    """Return the same date ``count`` months earlier, or the last of a shorter month (31 March, 1 → 28 February)."""
     year, month, date = civil(day)
     first = month_start(year, month - count)
     there = civil(first)
@@ -165,6 +165,6 @@ def months_before(day: int, count: int) -> int:
 
 
 def day_iso(day: int) -> str:
-    """``YYYY-MM-DD``."""
+    """Return ``YYYY-MM-DD``."""
     year, month, date = civil(day)
     return f"{year:04d}-{month:02d}-{date:02d}"

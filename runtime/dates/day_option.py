@@ -30,7 +30,7 @@ def parse(text: str, now: int, end: bool) -> int:
 
 
 def _duration(value: str, now: int, _end: bool) -> int | None:
-    """24h, 7d, "2 weeks": so long before now. Months and years keep the time of day."""
+    """Return 24h, 7d, "2 weeks": so long before now. Months and years keep the time of day."""
     value = value.lower()
     digits = len(value) - len(value.lstrip("0123456789"))
     unit = value[digits:].strip()
@@ -49,7 +49,7 @@ def _duration(value: str, now: int, _end: bool) -> int | None:
 
 
 def _instant(value: str, _now: int, _end: bool) -> int | None:
-    """An ISO date with a time of day; without a zone it is local."""
+    """Return an ISO date with a time of day; without a zone it is local."""
     if ":" not in value:
         return None
     from datetime import datetime

@@ -1,7 +1,7 @@
 """Reading one date phrase of English: which days "three weeks ago" or "the week before 3 March" names, seen from today.
 
-Weekdays mean the most recent ones; weeks begin on Monday (ISO 8601). What is written out is read by
-``runtime.dates.written``.
+Weekdays mean the most recent ones; weeks begin on Monday (ISO 8601). ``runtime.dates.written`` reads
+dates that are written out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def looseness(distance: int) -> int:
-    """The days either side that "``distance`` days ago" leaves open: a fifth, 4 for three weeks, none up to 2 days."""
+    """Return the tolerance in days of "``distance`` days ago": a fifth, 4 for three weeks, none up to 2 days."""
     return (2 * distance + 4) // 10
 
 
@@ -30,7 +30,7 @@ class Reader(Written):
     """All readers: ``date`` tries each kind of phrase in turn."""
 
     def date(self, index: int, before: str = "", depth: int = 0) -> Read:
-        """The date phrase at ``index``; ``before`` is the preposition or operator that leads to it."""
+        """Return the date phrase at ``index``; ``before`` is the preposition or operator that leads to it."""
         word = self.word(index)
         if not word:
             return None
@@ -194,7 +194,7 @@ class Reader(Written):
         return Days(first, self.today + 1, 2, EXACT if low == high else PLAIN), end
 
     def _weekend(self, end: int, over: bool = False) -> Read:
-        """The last weekend that has begun; ``over``: the last one that has ended."""
+        """Return the last weekend that has begun; ``over``: the last one that has ended."""
         saturday = self.today - (dates.weekday(self.today) - 5) % 7
         if over and saturday + 1 >= self.today:
             saturday -= 7
@@ -231,9 +231,9 @@ class Reader(Written):
         return None
 
     def beside(self, index: int, depth: int) -> Read:
-        """The week before last, the day before yesterday, two weeks before 11 August 2023, the Sunday before it.
+        """Return the week before last, the day before yesterday, two weeks before 11 August 2023, the Sunday before it.
 
-        What is dated from a named day is told on that day: weeks and weekdays before one reach up to it.
+        A phrase that counts back from a named day is as of that day: weeks and weekdays before it reach up to it.
         """
         if self.word(index) == "last" and self.word(index + 2) in ("before", "after"):
             index += 1
@@ -326,7 +326,7 @@ class Reader(Written):
     # Words
 
     def _counted(self, index: int) -> Counted | None:
-        """(at least, at most, unit, index after) of "3 weeks", "a couple of days", "a few months"."""
+        """Return (at least, at most, unit, index after) of "3 weeks", "a couple of days", "a few months"."""
         word = self.word(index)
         if word == "half" and self.word(index + 1) in ("a", "an"):
             halved = _HALVES.get(self.word(index + 2))
@@ -353,7 +353,7 @@ def _shift(day: int, unit: str, count: int) -> int:
 
 
 def _narrow(whole: tuple[Days, int], share: tuple[int, int], of: int) -> tuple[Days, int]:
-    """The share (from, to, in ``of`` parts) of a period, loosely."""
+    """Return the share (from, to, in ``of`` parts) of a period, loosely."""
     found, end = whole
     size = found.last - found.first
     narrowed = like(found, found.first + share[0] * size // of, found.first + share[1] * size // of)

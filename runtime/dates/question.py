@@ -50,12 +50,12 @@ class Phrase:
 
 
 def reader(text: str, now: int) -> Reader:
-    """The readers over ``text`` at ``now`` (epoch seconds). Raises OverflowError or OSError outside any calendar."""
+    """Return a reader of ``text`` at ``now`` (epoch seconds). Raises OverflowError or OSError outside any calendar."""
     return Reader(words.tokens(text), dates.day_of(now), lambda hours: dates.day_of(now - hours * _HOUR))
 
 
 def read(question: str, now: int) -> Span | None:
-    """The span of the question's most specific phrase (of equals the first), None where it has none."""
+    """Return the span of the question's most specific phrase (of equals the first), None if it has none."""
     try:
         over = reader(question, now)
         best: Phrase | None = None
@@ -81,7 +81,7 @@ def read(question: str, now: int) -> Span | None:
 
 
 def no_day(question: str, now: int) -> str:
-    """The first day that the question names and no calendar has, as it is written; "" where it names none."""
+    """Return the first day that the question names and no calendar has, as it is written; "" if it names none."""
     try:
         over = reader(question, now)
         for index, token in enumerate(over.tokens):
@@ -93,13 +93,13 @@ def no_day(question: str, now: int) -> str:
 
 
 def _whole_year(named: Days) -> int:
-    """The year that ``named`` is the whole of, 0 where it is none."""
+    """Return the year that ``named`` is the whole of, 0 where it is none."""
     year = dates.civil(named.first)[0]
     return year if (named.first, named.last) == (dates.month_start(year, 1), dates.month_start(year + 1, 1)) else 0
 
 
 def phrase(over: Reader, index: int) -> Phrase | None:
-    """The phrase that begins at token ``index``."""
+    """Return the phrase that begins at token ``index``."""
     word = over.word(index)
     joiners = _JOINERS.get(word)
     if joiners and (found := _range(over, index, index + 1, joiners)):
@@ -151,7 +151,7 @@ def _range(over: Reader, start: int, index: int, joiners: tuple[str, ...]) -> Ph
 
 
 def _with_date(model: Days, date: int) -> Days | None:
-    """The day ``date`` (0 for none) of the month that the single day ``model`` lies in."""
+    """Return the day ``date`` (0 for none) of the month that the single day ``model`` lies in."""
     year, month, _ = dates.civil(model.first)
     single = model.rank >= 3 and model.last - model.first == 1
     if not single or not 1 <= date <= dates.month_length(year, month):

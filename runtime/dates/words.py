@@ -68,7 +68,7 @@ NUMBERED = frozenset((
     "version", "v", "ver", "port", "error", "code", "exit", "status", "line", "lines", "issue", "ticket", "pr",
     "bug", "cve", "rfc", "pid", "id", "release", "build", "python", "node", "ubuntu", "debian", "windows", "sdk",
 ))  # fmt: skip
-# "in 2024 lines", "after 2000 ms": a count, not a year. Plurals are told by their last letter; these are the others.
+# "in 2024 lines", "after 2000 ms": a count, not a year. Most plurals end in "s"; these are the others.
 COUNTED = frozenset(("ms", "kb", "mb", "gb", "px", "hz", "percent", "characters", "feet", "people", "of"))
 NOT_PLURAL = frozenset(("was", "is", "does", "has", "this", "as", "us", "his", "its", "vs", "yes", "versus"))
 
@@ -95,7 +95,7 @@ _QUOTES = {'"': '"', "`": "`", "“": "”", "«": "»"}
 class Token:
     """A word of the question: ``text`` in lower case without a possessive ending, its place, and how it was written.
 
-    A barrier (sentence end, bracket, quoted text) is a token whose text is empty; no phrase reaches over it.
+    A barrier (sentence end, bracket, quoted text) is a token with an empty text; no phrase reaches over it.
     """
 
     __slots__ = ("capital", "end", "possessive", "start", "text")
@@ -110,7 +110,7 @@ class Token:
 
 
 def tokens(question: str) -> list[Token]:
-    """The words of a question, with barriers between what does not belong together.
+    """Return the words of a question, with barriers between what does not belong together.
 
     Quoted text (in ``"…"`` or backticks) is left out: there it is a literal, not a date. Identifiers, paths and
     versions stay whole, so that nothing inside them reads as a word.

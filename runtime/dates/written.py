@@ -51,15 +51,15 @@ class Written:
         self.hour_day = hour_day
 
     def word(self, index: int) -> str:
-        """The token's text; empty past either end and at a barrier."""
+        """Return the token's text; empty past either end and at a barrier."""
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
     def the(self, index: int) -> int:
-        """``index``, or the next one where a "the" stands."""
+        """Return ``index``, or the next one if a "the" is at ``index``."""
         return index + 1 if self.word(index) == "the" else index
 
     def numeric(self, index: int) -> Read:
-        """2024-03-05, 2024-03, 2024/3/5, 05.03.2024, 3/5/2024; an ISO date-time counts as its day.
+        """Return 2024-03-05, 2024-03, 2024/3/5, 05.03.2024, 3/5/2024; an ISO date-time counts as its day.
 
         Dots are day first, as where they are customary; slashes and dashes before a year are month first unless that
         is no month, and vague where both would be. 2024.3.1 is a version.
@@ -99,7 +99,7 @@ class Written:
         return found, index + 1
 
     def day_of_month(self, index: int, before: str, the: bool) -> Read:
-        """3 March 2024, the 3rd of March, March 3, March 3rd, 2024; without a year, the last one that was."""
+        """Return 3 March 2024, the 3rd of March, March 3, March 3rd, 2024; without a year, the last one that was."""
         day, ordinal = self.day_number(index)
         if day:
             of = self.word(index + 1) == "of"
@@ -124,9 +124,7 @@ class Written:
         return self._latest_day(month, day, end)
 
     def no_day(self, index: int) -> int:
-        """The index after a day at ``index`` that no calendar has (2026-02-30, 31 June, February 30, 2026), 0 where
-        none stands there.
-        """
+        """Return the index after a day that no calendar has (2026-02-30, 31 June), 0 if there is none at ``index``."""
         text = self.word(index)
         parts = text.split("-")
         if len(parts) == 3 and [len(part) for part in parts] == [4, 2, 2] and text.replace("-", "").isascii():
@@ -206,7 +204,7 @@ class Written:
         return self.word(index + 1) in words.NOT_A_SEASON
 
     def named_year(self, index: int, before: str) -> Read:
-        """2023 after a preposition that years take, unless it counts what follows ("in 2023 lines")."""
+        """Return 2023 after a preposition that years take, unless it counts what follows ("in 2023 lines")."""
         year = self._year(index)
         following = self.word(index + 1)
         counted = following in words.COUNTED or (following.endswith("s") and following not in words.NOT_PLURAL)
@@ -220,7 +218,7 @@ class Written:
         return year if _is_year(year) else 0
 
     def year_after(self, index: int) -> tuple[int, int]:
-        """(year or 0, index after it) for "2024", "of 2024" at ``index``."""
+        """Return (year or 0, index after it) for "2024", "of 2024" at ``index``."""
         if year := self._year(index):
             return year, index + 1
         if self.word(index) == "of" and (year := self._year(index + 1)):
@@ -228,7 +226,7 @@ class Written:
         return 0, index
 
     def day_number(self, index: int) -> tuple[int, bool]:
-        """(day of a month or 0, whether it is an ordinal)."""
+        """Return (day of a month or 0, whether it is an ordinal)."""
         word = self.word(index)
         ordinal = word[-2:] in ("st", "nd", "rd", "th") and word[:-2].isdigit()
         digits = word[:-2] if ordinal else word
@@ -237,7 +235,7 @@ class Written:
         return int(digits), ordinal
 
     def _sure(self, index: int, day_first: bool = False) -> bool:
-        """Whether the word at ``index`` is a month by its own look: a full name, or capitalised inside the sentence."""
+        """Return True if the word at ``index`` is a full name of a month, or one with a capital inside the sentence."""
         if self.word(index) not in words.WEAK_MONTHS:
             return True
         inside = index > 0 or day_first or self.word(index) != "may"

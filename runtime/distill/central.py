@@ -38,17 +38,17 @@ _LEAST = 1_200
 _MOST = 9_000
 # A path or a piece of code by itself says nothing of it.
 _NAMES = re.compile(r"^`[^`]*`[.,;]?$|^[!-~]+$")
-# Of two ideographs that stand side by side this often, it is likely that they are a word.
+# Two ideographs that are neighbours this often are probably a word.
 _PAIRS = 3
 _SHORT = 3
 _CONCEPTS = 40
 _TAGS = 8
 _THOUGHT = 0.3
-# How much a model's word counts beside that of the terms, where there is a model.
+# The weight of the model's gain against that of the terms, if there is a model.
 _BY_MEANING = 0.5
-# What somebody quoted is not theirs, and mostly long.
+# A quotation is not the speaker's own, and mostly long.
 _QUOTED = 0.5
-# What an agent says of itself at work: there is mostly better.
+# An agent's remarks about its own work: there is mostly a better sentence.
 _CHATS = re.compile(
     r"^(?:now,? |ok(?:ay)?,? |good[,.]? |great[,.]? )*i (?:now )?have (?:a|the|all|enough|everything)\b"
     r"|^(?:now,? )?i(?:'ll| will| need to| should| can see| see|'m going to)\b|\blet me (?:\w+ly )?(?:verify"
@@ -64,8 +64,9 @@ _SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
 def points(
     said: Sequence[Sentence], weight: dict[str, float], taken: set[str], told: Distillate, encode: Encode | None = None
 ) -> list[Statement]:
-    """Sentences that together cover the words that weigh most, beyond what other sections tell; with ``encode``, that
-    are as well like as much as possible of all that was said.
+    """Return sentences that cover the words of most weight, except those that other sections have already.
+
+    With ``encode``, the sentences are also similar to as much of the session as possible.
 
     Greedy maximisation of covered weight per character, which is submodular: a gain only ever falls, so the best
     candidate is found by re-checking the top of a heap (Minoux, 1978; Lin and Bilmes, 2011, on summaries).
@@ -155,7 +156,7 @@ class _Meaning:
 
 
 def concepts(said: Sequence[Sentence], weight: dict[str, float]) -> list[Statement]:
-    """The words that weigh most, each in its most frequent form, with the turns that say them most."""
+    """Return the words that weigh most, each in its most frequent form, with the turns that say them most."""
     forms: dict[str, Counter[str]] = {}
     turns: dict[str, Counter[int]] = {}
     for sentence in said:
@@ -179,7 +180,7 @@ def concepts(said: Sequence[Sentence], weight: dict[str, float]) -> list[Stateme
 
 
 def _is_concept(words: Counter[str], english: bool) -> bool:
-    """Whether a word is one to remember; where the language is not English, only what is said again is."""
+    """Return True if a word is one to remember; where the language is not English, only what is said again is."""
     if any(word in FUNCTION_WORDS or is_fragment(word) for word in words):
         return False
     if has_cjk(next(iter(words))):
@@ -188,7 +189,7 @@ def _is_concept(words: Counter[str], english: bool) -> bool:
 
 
 def tags(told: Distillate) -> list[str]:
-    """A few words to filter by: technologies, then concepts."""
+    """Return a few words to filter by: technologies, then concepts."""
     named = [
         each.text.lower() for key in ("technologies", "concepts") for each in told.sections.get(key, [])[: _TAGS // 2]
     ]
@@ -204,7 +205,7 @@ _ALIKE = _SCALE * _SCALE // 2
 
 
 class Likeness:
-    """``texts`` that may be chosen or are to be stood for; ``told`` says which of them are the latter."""
+    """``texts`` that may be chosen or are to be represented; ``told`` marks the latter."""
 
     __slots__ = ("_best", "_likes", "_total", "_weights")
 
@@ -223,7 +224,7 @@ class Likeness:
         self._total = int(self._weights.sum()) * _SCALE * _SCALE
 
     def gain(self, at: int) -> float:
-        """The share (0 to 1) of what was told that text ``at`` stands for beyond those taken."""
+        """Return the share (0 to 1) of the session that text ``at`` represents and no chosen text does."""
         import numpy as np
 
         if not self._total:
@@ -241,7 +242,7 @@ class Likeness:
 class Reader:
     """The local model as a distiller uses it: loaded with the first text, and only ever the one on this machine.
 
-    ``section`` is the configuration's ``embedding``, whose local model is used where it names one.
+    ``section`` is the configuration's ``embedding``; it may name the local model.
     """
 
     def __init__(self, section: Mapping[str, Any]) -> None:
@@ -255,7 +256,7 @@ class Reader:
         return self._failure
 
     def open(self) -> tuple[str, Encode] | None:
-        """The model's name, and what encodes by it; None where it cannot be used, and ``failure`` says why."""
+        """Return the model's name, and what encodes by it; None if it cannot be used, and ``failure`` says why."""
         if self._local is None and not self._failure:
             from core.config import embedder
             from qmd.embedding.local import Local

@@ -1,7 +1,7 @@
-"""What a model is asked, and what of its answer is believed.
+"""The prompt for a model, and the validation of its answer.
 
-The session goes in fenced, as quoted text; the answer comes back as JSON, is checked against the schema below, and its
-citations against the session. What a model says is text of somebody else's until then.
+The session is fenced, as quoted text. The answer is JSON; it is checked against the schema below, and its citations
+against the session. Until then the answer is text of a stranger.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WANTED = {
     "technologies": "languages, libraries, tools, one name each",
     "concepts": "subjects, one or two words each",
 }
-# Only a trace tells what a command's outcome hides behind.
+# Only a trace shows which command decided the exit code.
 assert list(_WANTED) == [key for key in SECTIONS if key != "ran"]
 
 
@@ -56,7 +56,7 @@ class Malformed(Exception):
 
 
 def prompt(source: Source, window: int) -> tuple[str, set[int]]:
-    """The request for one session, at most about ``window`` tokens, and the turns that it shows."""
+    """Return the request for one session, at most about ``window`` tokens, and the turns that it shows."""
     shown, turns = _shown(source.body, max(window - ANSWER_TOKENS, 1_000) * _CHARACTERS_PER_TOKEN)
     keys = "\n".join(f'- "{key}": {meaning}' for key, meaning in _WANTED.items())
     request = f"""{MARKER}
@@ -87,7 +87,7 @@ def tokens(text: str) -> int:
 
 
 def read(answer: str, source: Source, turns: Iterable[int]) -> Distillate:
-    """The distillate that an answer is. Raises Malformed."""
+    """Return the distillate that an answer is. Raises Malformed."""
     if len(answer) > ANSWER_LIMIT:
         raise Malformed(f"the answer has {len(answer):,} characters")
     value = _json(answer)
@@ -152,7 +152,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _run(statements: Iterable[Statement], body: str) -> tuple[list[Statement], list[Statement]]:
-    """Return the commands that worked, and those whose outcome is hidden, each with the turns in which it was run.
+    """Return the commands that worked, and those with a hidden outcome, each with its turns.
 
     Only calls count: a command that the session speaks of was not run, and one that failed did not work.
     """
@@ -179,7 +179,7 @@ def _code(statement: Statement) -> Statement:
 
 
 def _stands(words: str, plain: str) -> bool:
-    """Whether words stand in a text as such, and not inside of longer ones."""
+    """Return True if words stand in a text as such, and not inside of longer ones."""
     return re.search(rf"(?<![\w-]){re.escape(words)}(?![\w-])", plain) is not None
 
 
@@ -188,7 +188,7 @@ def _plain(text: str) -> str:
 
 
 def _shown(body: str, room: int) -> tuple[str, set[int]]:
-    """The session's sections, of a long one those at its beginning and its end, and their numbers."""
+    """Return the session's sections, of a long one those at its beginning and its end, and their numbers."""
     sections: list[tuple[int, str]] = []
     lines: list[str] = []
     number = 0

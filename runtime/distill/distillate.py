@@ -37,7 +37,7 @@ SECTIONS = {
     "technologies": "Technologies",
     "concepts": "Concepts",
 }
-# Of these a statement is a word or a name: they stand on one line each, as lists.
+# A statement of these is a word or a name. Each section is one line, a list.
 WORDS = ("technologies", "concepts")
 
 
@@ -50,7 +50,7 @@ class Statement:
     why: str = ""
 
     def line(self) -> str:
-        """As it stands in the document: text, why, citations."""
+        """Return the statement as the document has it: text, why, citations."""
         text = one_line(self.text, STATEMENT_LIMIT)
         why = one_line(self.why, STATEMENT_LIMIT)
         cited = " ".join(f"[{number}]" for number in self.turns[:_CITED])
@@ -65,15 +65,15 @@ class Distillate:
     tags: list[str] = field(default_factory=list)
 
     def cited(self) -> set[int]:
-        """The turns that anything rests on."""
+        """Return the turns that anything rests on."""
         return {turn for statements in self.sections.values() for each in statements for turn in each.turns}
 
     def count(self) -> int:
-        """How many statements there are."""
+        """Return how many statements there are."""
         return sum(map(len, self.sections.values()))
 
     def body(self, title: str) -> str:
-        """The markdown below the frontmatter: the title, then the sections that have something to say."""
+        """Return the markdown below the frontmatter: the title, then the sections that have something to say."""
         pieces = [f"# {one_line(title)}"]
         for key, heading in SECTIONS.items():
             statements = [each for each in self.sections.get(key, []) if each.turns]
@@ -106,7 +106,7 @@ class Source:
 
     @property
     def uri(self) -> str:
-        """What it is called everywhere."""
+        """The uri of the document."""
         return f"qmd://{self.collection}/{self.path}"
 
     @property
@@ -116,7 +116,7 @@ class Source:
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether no person had this session: one that is labelled so, or the distiller's own with a model."""
+        """True if no person had this session: one that is labelled so, or the distiller's own with a model."""
         if self.meta.get("synthetic") is True:
             return True
         first = _FIRST.search(self.body)
@@ -124,7 +124,7 @@ class Source:
 
 
 def file_of(config: Config, collection: str, path: str) -> str:
-    """The absolute path of a document. Raises BadInput where its collection is not configured."""
+    """Return the absolute path of a document. Raises BadInput if its collection is not configured."""
     folder = config.collections.get(collection)
     if folder is None:
         raise BadInput(f"there is no collection {collection!r}", f"add it to {config.own}")
@@ -132,7 +132,7 @@ def file_of(config: Config, collection: str, path: str) -> str:
 
 
 def digest(data: bytes) -> str:
-    """The hash that the index has of a document with these bytes."""
+    """Return the hash that the index has of a document with these bytes."""
     return hashlib.sha256(data.decode("utf-8", "replace").encode()).hexdigest()
 
 
@@ -146,22 +146,22 @@ def load(config: Config, collection: str, path: str) -> Source | None:
 
 
 def known(config: Config, path: str) -> dict[str, Any]:
-    """The frontmatter of the distilled document of that name, empty where there is none."""
+    """Return the frontmatter of the distilled document of that name, empty if there is none."""
     data = read_or_none(file_of(config, DISTILLED, path))
     return {} if data is None else document.split(data.decode("utf-8", "replace"))[0]
 
 
 def changed(config: Config, source: Source) -> bool:
-    """Whether the document is another one by now, or gone."""
+    """Return True if the document is another one by now, or gone."""
     data = read_or_none(file_of(config, source.collection, source.path))
     return data is None or digest(data) != source.hash
 
 
 def compose(source: Source, found: Distillate, distiller: str, model: str, tokens: int, centrality: str = "") -> bytes:
-    """The distilled document: the source's frontmatter and where this one is from, then the statements.
+    """Return the distilled document: the source's frontmatter and where this one is from, then the statements.
 
-    ``tokens`` is what a model was sent and said, 0 for none. What looks like a secret is replaced here too: a model may
-    put together what the redaction of the source took apart.
+    ``tokens`` were sent to a model and received, 0 for none. Secrets are replaced here, too: a model may put together
+    what the redaction of the source took apart.
     """
     meta = {
         key: Timestamp(value) if key in ("date", "ended") and isinstance(value, str) else value
@@ -181,7 +181,7 @@ def compose(source: Source, found: Distillate, distiller: str, model: str, token
 
 
 def names(config: Config, collection: str) -> list[str]:
-    """The documents of a collection, regular files, by name. Raises BadInput where it is not configured."""
+    """Return the documents of a collection, regular files, by name. Raises BadInput if it is not configured."""
     top = file_of(config, collection, "")
     found = []
     for folder, folders, files in os.walk(top):

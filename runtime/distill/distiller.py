@@ -49,7 +49,7 @@ class Unfit(Exception):
 
 
 class OutOfBudget(Exception):
-    """What is left of the budget does not suffice for this document; it goes on waiting.
+    """The remaining budget does not suffice for this document; the document goes on waiting.
 
     ``tokens`` and ``cost_usd`` are what attempts at it have cost before.
     """
@@ -76,12 +76,12 @@ class Made:
 
 
 class Distiller(Protocol):
-    """``name`` stands in the frontmatter, with the version of the procedure: ``extractive/1``."""
+    """``name`` goes into the frontmatter, with the version of the procedure: ``extractive/1``."""
 
     name: str
 
     def distil(self, source: Source) -> Made:
-        """The distillate. Raises Unfit for this document, OutOfBudget, BrainError where none can be distilled."""
+        """Return the distillate. Raises Unfit for this document, OutOfBudget, BrainError if none can be distilled."""
 
 
 class Extractive:
@@ -109,9 +109,9 @@ def choose(
     budget: Budget,
     embedding: Mapping[str, Any] | None = None,
 ) -> Distiller:
-    """The distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
+    """Return the distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
 
-    ``embedding`` is the section of that name, whose local model the extractive distiller reads with. Raises BadInput,
+    ``embedding`` is the section of that name; the extractive distiller uses its local model. Raises BadInput,
     and EngineMissing where what it needs is not installed.
     """
     if name == "extractive":
@@ -150,7 +150,7 @@ DAY_SECONDS = 7_200
 
 
 class Budget:
-    """What is left. ``tokens``, ``seconds`` and ``cost_usd`` are what this run has spent. One run at a time."""
+    """The remaining budget. This run has spent ``tokens``, ``seconds`` and ``cost_usd``. One run at a time."""
 
     def __init__(self, home: Home, section: Mapping[str, Any], run_tokens: int = 0) -> None:
         self._path = join(home.state, "distill.json")
@@ -163,7 +163,7 @@ class Budget:
         self.cost_usd = 0.0
 
     def today(self) -> dict[str, Any]:
-        """``day``, and its ``tokens``, ``seconds`` and ``cost_usd`` so far."""
+        """Return ``day``, and its ``tokens``, ``seconds`` and ``cost_usd`` so far."""
         day = clock.iso(clock.now())[:10]
         try:
             found = json.loads(read_or_none(self._path) or b"{}")
@@ -178,7 +178,7 @@ class Budget:
         return {"day": day, "tokens": 0, "seconds": 0.0, "cost_usd": 0.0}
 
     def seconds_left(self) -> float:
-        """Seconds that the run may still take. Raises OutOfBudget where there are none."""
+        """Return seconds that the run may still take. Raises OutOfBudget if there are none."""
         left = min(self._run_seconds - self.seconds, self._day_seconds - float(self.today()["seconds"]))
         if left <= 0:
             raise OutOfBudget("the budget of time is spent")
@@ -200,7 +200,7 @@ class Budget:
         self.tokens += tokens
         self.seconds += seconds
         self.cost_usd += cost_usd
-        # What was booked before midnight is given back to a day that is over.
+        # Tokens booked before midnight are given back to a day that is over.
         today["tokens"] = max(today["tokens"] + tokens, 0)
         today["seconds"] = round(today["seconds"] + seconds, 3)
         today["cost_usd"] = round(today["cost_usd"] + cost_usd, 6)
@@ -208,7 +208,7 @@ class Budget:
 
 
 class Booking:
-    """Tokens booked; ``settle`` says what it really was. What is not settled stays booked."""
+    """Booked tokens; ``settle`` corrects their number. Unsettled tokens stay booked."""
 
     def __init__(self, budget: Budget, tokens: int) -> None:
         self._budget = budget
@@ -226,6 +226,6 @@ class Booking:
         self._budget.add(self._actual - self._tokens, time.monotonic() - self._started, self._cost)
 
     def settle(self, tokens: int, cost_usd: float) -> None:
-        """What the request took; 0 tokens where nobody counted leaves what was booked."""
+        """Correct the booking to what the request took; 0 tokens, if nobody counted, leaves the booking."""
         self._actual = tokens or self._tokens
         self._cost = cost_usd

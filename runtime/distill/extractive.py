@@ -39,7 +39,7 @@ _CURT = 3
 
 
 def distil(body: str, project: str = "", encode: Encode | None = None) -> Distillate:
-    """The distillate of a session document's body (markdown, without its frontmatter); empty where there is nothing.
+    """Return the distillate of a session document's body (markdown, without frontmatter); it may be empty.
 
     ``encode`` gives sentences vectors, for what is central; without it words alone decide that.
     """
@@ -65,7 +65,7 @@ def distil(body: str, project: str = "", encode: Encode | None = None) -> Distil
 
 
 def _score(sentence: Sentence, weight: dict[str, float]) -> float:
-    """What a sentence says, per word and a little for length."""
+    """Return the weight of a sentence, per word and a little for length."""
     known = [weight.get(stem(word), 0.0) for word in set(sentence.words)]
     # Exactly rounded, as the order of a set is another one in every process.
     return math.fsum(known) / (len(known) + 3) if known else 0.0
@@ -74,7 +74,7 @@ def _score(sentence: Sentence, weight: dict[str, float]) -> float:
 def _choose(
     candidates: Iterable[Sentence], most: int, rank: Callable[[Sentence], float], taken: set[str]
 ) -> list[Sentence]:
-    """The best ``most`` of the candidates that are not told already, in the session's order."""
+    """Return the best ``most`` candidates that the distillate does not have yet, in the session's order."""
     fresh: dict[str, Sentence] = {}
     for sentence in candidates:
         key = " ".join(sentence.words) or sentence.text
@@ -96,9 +96,9 @@ def _alike(first: Sentence, second: Sentence) -> bool:
 
 
 def _goals(said: list[Sentence], taken: set[str], weight: dict[str, float]) -> list[Statement]:
-    """What was asked for: of each prompt the sentences that ask, the first prompt before all.
+    """Return what was asked for: the sentences of each prompt that ask, those of the first prompt before all others.
 
-    Where people do not write English, nothing tells what asks: of each prompt it is the first sentence then.
+    In other languages than English, a prompt's first sentence counts, because no phrase shows which sentence asks.
     """
     by_turn: dict[int, list[Sentence]] = {}
     for sentence in said:
@@ -127,7 +127,7 @@ def _asks(sentence: Sentence) -> float:
 
 
 def _why(sentence: Sentence, following: Sentence | None) -> str:
-    """What a statement rests on, where its own sentence does not say so already and the next one of its turn does."""
+    """Return the reason for a statement from the next sentence of its turn, "" if its own sentence has one."""
     if phrases.CAUSE.search(straight(sentence.text)) or following is None:
         return ""
     goes_on = following.turn == sentence.turn and following.is_own == sentence.is_own
@@ -182,7 +182,7 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
         return _score(sentence, weight) + 2 * corrects(sentence) + (sentence.role == "user") + caused
 
     refused = told(calls, said)
-    # What was said of a refusal is told with it.
+    # The words after a refusal belong to the refusal.
     taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
     turned_down = _turned_down(said)
     taken.update(" ".join(answer.words) for _, answer in turned_down)
@@ -216,7 +216,7 @@ def _turned_down(said: list[Sentence]) -> list[tuple[Sentence, Sentence]]:
 
 
 def _questions(said: list[Sentence], turns: list[Turn], taken: set[str]) -> list[Statement]:
-    """What the session ends without: questions of its last turns, and what is said there to remain."""
+    """Return what the session leaves open: questions of its last turns, and what they name as remaining."""
     if not turns:
         return []
     last = turns[-1].number
@@ -244,9 +244,9 @@ _REFUSALS_CURT = 3
 
 
 def told(calls: Sequence[Call], said: Sequence[Sentence]) -> list[Statement]:
-    """One statement for what was refused at once; looking that was broken off rejects nothing.
+    """Return one statement for what was refused at once; looking that was broken off rejects nothing.
 
-    What a person says next is given as that, "Said then", as it may be a ground or the next thing they want.
+    The person's next words follow as "Said then": they may be a reason or the next thing that the person wants.
     """
     together: dict[tuple[int, str], list[str]] = {}
     cited: dict[tuple[int, str], tuple[int, ...]] = {}
@@ -269,7 +269,7 @@ def told(calls: Sequence[Call], said: Sequence[Sentence]) -> list[Statement]:
 
 
 def _answer(call: Call, said: Sequence[Sentence]) -> Sentence | None:
-    """The first sentence of the prompt that followed, None where it was a mere "go on"."""
+    """Return the first sentence of the prompt that followed, None if it was a mere "go on"."""
     for sentence in said:
         if sentence.role != "user" or not call.turn < sentence.turn <= call.turn + _LATEST:
             continue
@@ -279,7 +279,7 @@ def _answer(call: Call, said: Sequence[Sentence]) -> Sentence | None:
 
 
 def _what(call: Call, answered: bool) -> str:
-    """What was refused, "" where that says nothing of an approach."""
+    """Return what was refused, "" if the refusal is about no approach."""
     if call.kind == "shell":
         if not shell.acts(call.command):
             return ""

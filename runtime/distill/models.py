@@ -52,7 +52,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said; ``tokens`` sent and received and ``cost_usd``, 0 where the provider does not say."""
+    """A model's answer; ``tokens`` sent and received and ``cost_usd``, 0 if the provider does not report them."""
 
     text: str
     model: str
@@ -64,11 +64,11 @@ class Model(Protocol):
     """One way to ask a model."""
 
     def ask(self, system: str, prompt: str, timeout_s: float) -> Reply:
-        """The answer. Raises Failed for this request, BrainError where no request can succeed."""
+        """Return the answer. Raises Failed for this request, BrainError where no request can succeed."""
 
 
 class Thinking:
-    """``kind`` is the provider's name; it stands in the frontmatter with the version of the contract."""
+    """``kind`` is the provider's name; it goes into the frontmatter with the version of the contract."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ _FLAGS = (
     "--max-turns",
     "1",
 )
-# Of an agent's session that runs us: the new process is not part of it.
+# Variables of an agent's session that runs us: the new process is not part of that session.
 _SESSION = (
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -167,9 +167,9 @@ _BOUNDS = {
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
 }
-# What no request costs: a number beyond it (or none, as NaN) is no price.
+# No request costs more: a larger number, or NaN, is no price.
 _MOST_USD = 10_000
-# What every other session would meet as well: by the API's status (versions since 2.1), or by the words.
+# Failures that every other session would meet, too: by the API's status (versions since 2.1), or by the words.
 _EVERYONES = frozenset((401, 402, 403, 404, 429, 502, 503, 504, 529))
 _NOT_NOW = (
     "login",
@@ -219,7 +219,7 @@ class Claude:
 
 
 def isolated(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a distiller's process: hooks off, and not a part of any session that runs us."""
+    """Return the variables of a distiller's process: hooks off, and not a part of any session that runs us."""
     kept = {name: value for name, value in environ.items() if name not in _SESSION}
     return {**kept, "BRAIN_HOOKS": "off", "BRAIN_DISTILLING": "1"}
 
@@ -248,7 +248,7 @@ def _reply(code: int, stdout: bytes, stderr: bytes, model: str) -> Reply:
 
 
 def _is_whole(stdout: bytes) -> bool:
-    """Whether there is an answer all the same: one that was given, and paid for, by a process that did not end then."""
+    """Return True if a process that did not end in time has given an answer, which is paid for."""
     try:
         return isinstance(json.loads(stdout), dict)
     except (ValueError, RecursionError):
@@ -260,7 +260,7 @@ def _counts(key: str, value: Any) -> bool:
 
 
 def _stop_where_hopeless(said: str, status: object = None) -> None:
-    """Raises EngineMissing where no other session would fare better: nothing is then a dead letter."""
+    """Raises EngineMissing if no other session would fare better: nothing is then a dead letter."""
     hopeless = isinstance(status, int) and status in _EVERYONES
     if hopeless or any(word in said.lower() for word in _NOT_NOW):
         raise EngineMissing(f"claude cannot be used now: {said}", "claude  (log in), or --llm extractive")

@@ -1,4 +1,4 @@
-"""How people and agents say that they decide, turn down, correct, leave open: English, as it stands in transcripts.
+"""How people and agents say that they decide, turn down, correct, leave open, in the English of transcripts.
 
 Precision before recall: a sentence that is wrongly called a decision misleads; one that is missed is still in the raw
 session, and, if it says much, among the key points.
@@ -13,7 +13,7 @@ def _any(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{each})" for each in alternatives), re.IGNORECASE)
 
 
-# What anybody may say of a decision that was taken.
+# Phrases for a decision that was taken, by anybody.
 DECIDES = _any(
     r"\b(?:we|i|they|you)(?:'ve| have)? (?:decided|agreed|settled|chose|opted|concluded)\b(?! (?:against|not))",
     r"\b(?:the |our |final )(?:decision|conclusion|agreement)(?: is| was|:)(?! (?:yours|up to|still|not|pending"
@@ -23,7 +23,7 @@ DECIDES = _any(
     r"\bthe (?:best|right|cleanest|simplest|safest|recommended) (?:approach|solution|option|fix|way"
     r"|choice)(?: here)? (?:is|was)\b",
 )
-# What only a person can say with weight: a choice, a preference, an instruction that holds.
+# Phrases that count only from a person: a choice, a preference, an instruction that holds.
 INSTRUCTS = _any(
     r"^(?:please |and |but |so |ok(?:ay)?,? |yes,? |fine,? )*(?:always|never|keep|prefer|only|stick (?:to|with)"
     r"|make sure)\b(?! (?:mind|ever))",
@@ -44,7 +44,7 @@ SUPPOSES = _any(
     r"\b(?:not|never|haven't|hasn't|didn't|yet to|still (?:need|have) to) (?:yet )?(?:been )?(?:decided?|agreed?"
     r"|settled?|chosen?|choose)\b",
 )
-# What was weighed and found wanting, in anybody's words.
+# Phrases for an approach that was weighed and rejected, by anybody.
 REJECTS = _any(
     r"\b(?:decided|opted|recommend(?:ed)?|advised?|chose|voted) (?:against|not to)\b",
     r"\b(?:i|we|you|they)(?:'ve| have)? (?:ruled out|rejected|abandoned|scrapped|reverted|rolled back|backed out)\b",
@@ -64,7 +64,7 @@ TURNS_DOWN = _any(
     r"^(?:(?:convincing|agreed|ok(?:ay)?|fine|right|good|no)[,.!]? )*(?:it's |that's |then it's )?"
     r"(?:rejected|ruled out|dropped|discarded|scrapped)(?:,? then)?[.!]*$"
 )
-# What an agent proposes, which a short answer may turn down.
+# Phrases of an agent's proposal, which a short answer may turn down.
 PROPOSES = _any(
     r"\b(?:should|shall|could|can|may) (?:i|we)\b.*\?$",
     r"\b(?:want me to|like me to|do you want to|how about|what about)\b.*\?$",
@@ -82,7 +82,7 @@ REFUSES = _any(
     r"^not (?!sure|yet|really|that|bad|only|quite|at all|much|a\b|the\b|now)\w+[.!]*$",
     r"^(?:please )?(?:skip|scrap|ditch) (?!to\b|the (?:test|check)s?\b)\w+",
 )
-# What a person turns down, or takes back.
+# Phrases by which a person turns something down, or takes it back.
 _NOT = r"(?:don't|dont|do not|never)"
 CORRECTS = _any(
     r"^(?:no|nope|nah)(?:[,.!;:]+|\s+[-–—])\s*(?!(?:i|we|they|it|he|she) (?:don't|do not|didn't|can't|cannot"
@@ -105,7 +105,7 @@ CORRECTS = _any(
     r"\bnot what (?:i|we) (?:want|mean|meant|ask|asked|said)\b|\byou (?:broke|shouldn't have|should not have)\b",
     r"^(?:no,? |but )*i (?:said|meant) \w+ \w+",
 )
-# What reads like the above and turns nothing down.
+# Phrases that read like these and turn nothing down.
 _PLEASANT = r"(?:problem|worries|rush|thanks?|thank you|idea|clue|big deal)"
 NOT_REJECTED = _any(
     rf"^no,? {_PLEASANT}\b",
@@ -179,5 +179,5 @@ REQUESTS = _any(
 
 
 def is_curt(text: str) -> bool:
-    """Whether a short answer only agrees, refuses or says to go on."""
+    """Return True if a short answer only agrees, refuses or says to go on."""
     return ASSENTS.match(text) is not None or GOES_ON.search(text) is not None

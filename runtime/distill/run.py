@@ -45,7 +45,7 @@ _LOCK_WAIT_S = 600.0
 
 @dataclass(slots=True)
 class Asked:
-    """What is to be distilled: documents (``keys``), the queue, or all that lack a distillate or have a stale one.
+    """The documents to distill: documents (``keys``), the queue, or all that lack a distillate or have a stale one.
 
     ``since`` is in epoch seconds; ``limit`` bounds the documents that are tried, 0 for no limit; those that
     need no distillate, or have nothing to cite, do not count.
@@ -59,7 +59,7 @@ class Asked:
 
 
 class Report:
-    """What a run did: counts by outcome, the documents written, the failures."""
+    """The result of a run: counts by outcome, the documents written, the failures."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -106,7 +106,7 @@ def run(
 ) -> dict[str, Any]:
     """Distil what is asked for; returns the envelope of ``brain distill``.
 
-    Raises LockContention where another run is at it, BadInput where there is no collection ``distilled``, and what the
+    Raises LockContention if another run is at it, BadInput if there is no collection ``distilled``, and what the
     distiller raises where it cannot work at all: what was not reached then still waits. Raises EngineMissing if every
     document that was tried failed, or several in a row did.
     """
@@ -216,7 +216,7 @@ class _Step:
         self._done(key, source)
 
     def _without(self, source: Source | None, asked: Asked) -> str:
-        """Why a document needs no distilling; "" where it does."""
+        """Return why a document needs no distilling; "" if it does."""
         if source is None or _is_forgotten(self._home, source):
             return "gone"
         if source.is_synthetic:
@@ -230,7 +230,7 @@ class _Step:
         return "unchanged" if self._is_made(before, source) else ""
 
     def _is_made(self, before: dict[str, Any], source: Source) -> bool:
-        """Whether a distillate's frontmatter, or a dead letter, is of the same text by the same distiller."""
+        """Return True if a distillate's frontmatter, or a dead letter, is of the same text by the same distiller."""
         return before.get("source_hash") == source.hash and before.get("distiller") == self._distiller.name
 
     def _fail(self, source: Source, reason: Unfit) -> None:
@@ -328,7 +328,7 @@ class _Step:
 
 
 def _is_forgotten(home: Home, source: Source) -> bool:
-    """Whether a tombstone covers a session: by what it says of itself, or by the name that its unit gives it."""
+    """Return True if a tombstone covers a session: by what it says of itself, or by the name that its unit gives it."""
     kind = str(source.meta.get("source") or "")
     session, parent, agent = (source.meta.get(name) for name in ("session_id", "parent", "agent_id"))
     held = Tombstones(home)
@@ -339,7 +339,7 @@ def _is_forgotten(home: Home, source: Source) -> bool:
 
 
 def _chosen(home: Home, config: Config, asked: Asked) -> list[Key]:
-    """The documents in the order in which they are taken: named ones, the queue oldest first, or all by name."""
+    """Return the documents in the order in which they are taken: named ones, the queue oldest first, or all by name."""
     if asked.keys:
         return list(dict.fromkeys(asked.keys))
     if asked.from_pending:

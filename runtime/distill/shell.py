@@ -1,7 +1,7 @@
 """Shell commands as a distillate judges them: what acts, what only looks, and whether a success proves anything.
 
-A command's outcome is known by one exit code, that of the last thing it ran. What a pipe, ``;`` or ``||`` hides
-behind another program's success is not known to have worked (POSIX.1-2024, Shell Command Language, 2.9.2 and 2.9.3).
+The exit code of the last program is the only outcome that is known. A program that a pipe, ``;`` or ``||`` hides
+behind another one's success is not known to have worked (POSIX.1-2024, Shell Command Language, 2.9.2 and 2.9.3).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOOKING = frozenset(
     top lsof man info help export source . set unset pushd popd alias wait exit return local declare tput clear
     xargs hostname time watch fold fmt seq shuf yes look command""".split()
 )
-# What these may be wrapped around is what counts.
+# Wrappers: the command inside counts.
 _WRAPPERS = frozenset(
     """sudo doas time timeout gtimeout env nohup command npx bunx pnpx uv uvx poetry pipenv pdm rye hatch direnv bundle
     nice ionice stdbuf unbuffer caffeinate exec builtin""".split()
@@ -86,20 +86,20 @@ _ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One simple command: ``words`` past assignments and wrappers, and the separator that stands before it."""
+    """One simple command: ``words`` past assignments and wrappers, and the separator before it."""
 
     before: str
     words: tuple[str, ...]
 
     @property
     def looks(self) -> bool:
-        """Whether it changes and checks nothing."""
+        """True if it changes and checks nothing."""
         return not self.words or _looks(self.words)
 
 
 @lru_cache(maxsize=4096)
 def simples(command: str) -> tuple[Simple, ...]:
-    """The simple commands of a command line; here-documents, comments and what quotes hold are not cut."""
+    """Return the simple commands of a command line; here-documents, comments and what quotes hold are not cut."""
     text = _COMMENT.sub("", _HEREDOC.sub(r"\1", command)).replace("\\\n", " ")
     found: list[Simple] = []
     for before, part in _cut(text):
@@ -118,19 +118,19 @@ def simples(command: str) -> tuple[Simple, ...]:
 
 
 def head(command: str) -> str:
-    """What a command is a case of: program and subcommand (``git push``, ``npm test``) of the first part that acts."""
+    """Return the kind of a command: program and subcommand (``git push``, ``npm test``) of the first part that acts."""
     parts = simples(command)
     chosen = next((each for each in parts if not each.looks), next((each for each in parts if each.words), None))
     return "" if chosen is None else " ".join(_plain(chosen.words)[:2])
 
 
 def acts(command: str) -> bool:
-    """Whether a command does or checks something, beyond looking."""
+    """Return True if a command does or checks something, beyond looking."""
     return any(not each.looks for each in simples(command))
 
 
 def is_proved(command: str) -> bool:
-    """Whether a success of the whole is one of all that acts in it."""
+    """Return True if a success of the whole is one of all that acts in it."""
     parts = simples(command)
     if any(each.before == "||" or (each.words and each.words[0] in _KEYWORDS) for each in parts):
         return False
@@ -151,7 +151,7 @@ def is_proved(command: str) -> bool:
 
 
 def is_like(failed: str, other: str) -> bool:
-    """Whether ``other`` is the same thing tried again: what acts in it has the same words, or nearly."""
+    """Return True if ``other`` is the same thing tried again: what acts in it has the same words, or nearly."""
     if not head(failed) or head(failed) != head(other):
         return False
     mine, theirs = _telling(failed), _telling(other)
@@ -159,14 +159,14 @@ def is_like(failed: str, other: str) -> bool:
 
 
 def deed(command: str) -> str:
-    """What a command does, the same for two that differ in switches, pipes and redirections; "" for shell scripts."""
+    """Return what a command does, without switches, pipes and redirections; "" for shell scripts."""
     if any(each.words and each.words[0] in _KEYWORDS for each in simples(command)):
         return ""
     return " ".join(_telling(command))
 
 
 def short(command: str) -> str:
-    """A command on one line of at most 200 characters: its first line that is no comment, a message by its subject."""
+    """Return a command in at most 200 characters: its first line that is no comment, a message by its subject."""
     text = _HEREDOC.sub(r"\1 …", _MESSAGE.sub(r"\3 …", command))
     text = _COMMENT.sub("", text).replace("\\\n", " ").strip()
     lines = [line for line in text.split("\n") if line.strip()]
@@ -181,7 +181,7 @@ def short(command: str) -> str:
 
 
 def _cut(text: str) -> list[tuple[str, str]]:
-    """(separator, text) of the parts between separators that no quote and no substitution holds."""
+    """Return (separator, text) of the parts between separators that no quote and no substitution holds."""
     found: list[tuple[str, str]] = []
     before, start, at, depth = "", 0, 0, 0
     quote = ""
@@ -205,7 +205,7 @@ def _cut(text: str) -> list[tuple[str, str]]:
             continue
         at += 1
     found.append((before, text[start:]))
-    # Blank parts come of newlines; the separator that stands before the next one is what counts.
+    # Newlines make blank parts; the separator before the next part counts.
     return [(before, part) for before, part in found if part.strip() or before in ("||", "|")]
 
 
@@ -220,7 +220,7 @@ def _words(part: str) -> list[str]:
 
 
 def _plain(words: tuple[str, ...]) -> list[str]:
-    """The words that name what is done: the program's name, and those that are no option or an option's value."""
+    """Return the words that name the action: the program, and words that are no option or an option's value."""
     plain = [words[0].rpartition("/")[2]]
     skip = False
     for word in words[1:]:
@@ -255,7 +255,7 @@ def _looks(words: tuple[str, ...]) -> bool:
 
 
 def _telling(command: str) -> list[str]:
-    """The words of what acts, without switches that change nothing of what is done."""
+    """Return the words of what acts, without switches that change nothing of what is done."""
     return [
         word
         for each in simples(command)

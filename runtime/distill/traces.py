@@ -45,7 +45,7 @@ _LOUD = re.compile(
     r"|not (?:permitted|allowed|defined|recognized|supported)",
     re.IGNORECASE,
 )
-# What a tool says of how it is to be used, and what was broken off: nothing that went wrong with the work.
+# A tool's hints about its own use, and interrupted calls: nothing went wrong with the work.
 _PROTOCOL = re.compile(
     r"has not been read yet|has been (?:unexpectedly )?modified since|String to replace not found"
     r"|Found \d+ (?:matches|occurrences)"
@@ -98,9 +98,9 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
 
 
 def commands(calls: Sequence[Call], proved: bool = True) -> list[Statement]:
-    """Commands that did something and worked: those that had failed before, then those used most, in their order.
+    """Return commands that did something and worked: those that had failed before, then the commonest, in their order.
 
-    With ``proved`` those whose success is known; without, the others: what a pipe or a ``;`` hides, each deed once.
+    With ``proved`` their success is known. Without, a pipe or a ``;`` hides their success, and each action comes once.
     """
     worked: dict[str, list[Call]] = {}
     done = {
@@ -150,7 +150,7 @@ def files(calls: Iterable[Call], project: str) -> list[Statement]:
 
 
 def _failure(call: Call) -> str:
-    """How a call failed, in its own words; "" where it did not, or where that says nothing of the work."""
+    """How a call failed, in its own words; "" if it did not, or where that says nothing of the work."""
     if call.refused or not call.errors or any(_PROTOCOL.search(line) for line in call.errors):
         return ""
     if call.kind == "shell":
@@ -172,7 +172,7 @@ def _telling(lines: Iterable[str]) -> str:
 
 
 def _cure(call: Call, following: Sequence[Call]) -> Call | None:
-    """The next call that tries the same again, and does not fail."""
+    """Return the next call that tries the same again, and does not fail."""
     for other in following:
         if other.name != call.name or other.errors or other.refused:
             continue
@@ -195,7 +195,7 @@ def _between(call: Call, cure: Call, following: Iterable[Call]) -> list[Call]:
 def _diagnosis(
     call: Call, cure: Call | None, following: Sequence[Call], sentences: Iterable[Sentence]
 ) -> Sentence | None:
-    """The first sentence after a failure, and before the next one, that says what was wrong."""
+    """Return the first sentence after a failure, and before the next one, that says what was wrong."""
     end = cure.order if cure is not None else call.order + _SOON
     end = min([end, *(each.order for each in following if _failure(each))])
     for sentence in sentences:
@@ -213,7 +213,7 @@ def _base(argument: str) -> str:
 
 
 def _paths(call: Call) -> list[str]:
-    """The files of a call: one in its line, or several below it where a patch names them."""
+    """Return the files of a call: one in its line, or several below it where a patch names them."""
     return [name for part in call.argument.split(", ") if (name := _COUNTS.sub("", part.strip()))]
 
 
@@ -252,7 +252,7 @@ _ALIASES = {"postgres": "PostgreSQL", "golang": "Go", "wasm": "WebAssembly", "ne
 
 
 def named(turns: Iterable[Turn]) -> list[Statement]:
-    """The technologies of a session, those that most turns name first, each with the first turns that do."""
+    """Return the technologies of a session, those that most turns name first, each with the first turns that do."""
     found: dict[str, list[int]] = {}
     for turn in turns:
         names: set[str] = set()

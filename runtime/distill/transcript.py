@@ -24,7 +24,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 
 @dataclass(slots=True)
 class Call:
-    """One tool call: ``kind`` is ``shell``, ``change`` or ``other``; ``notes`` what stands indented below its line.
+    """One tool call: ``kind`` is ``shell``, ``change`` or ``other``; ``notes`` the indented lines below its line.
 
     ``errors`` are the first lines of its failure, empty where it worked; ``order`` counts the calls of the session.
     """
@@ -54,7 +54,7 @@ class Call:
 
     @property
     def refused(self) -> bool:
-        """Whether a person turned it down."""
+        """True if a person turned it down."""
         return any(note.startswith("rejected by the user") for note in self.notes)
 
 
@@ -74,7 +74,7 @@ class Turn:
 
 
 def read(body: str) -> list[Turn]:
-    """The turns of a document's body; a text that is no session's gives none."""
+    """Return the turns of a document's body; a text that is no session's gives none."""
     turns: list[Turn] = []
     turn: Turn | None = None
     call: Call | None = None
@@ -157,7 +157,7 @@ _QUOTE = re.compile(r"^\s{0,3}>\s?\S")
 _SPEAKER = re.compile(
     r"^[\s*_-]*(?:agent|assistant|human|user|claude|chatgpt|gpt|gemini|copilot|system|bot)[*_]*:\s*\S", re.IGNORECASE
 )
-# What programs print, and no one types: prompts, times, levels, traces, diffs, data, markup, terminals' drawings.
+# Output of programs, which no one types: prompts, times, levels, traces, diffs, data, markup, terminals' drawings.
 _PRINTED = re.compile(
     r"""^\s*(?:
       [$❯➜»]\s+\S | \S+@\S+[:~]\S*\s?[$\#%]\s | >>>\s
@@ -180,10 +180,10 @@ _DATA = re.compile(
 
 
 def voices(role: str, lines: Sequence[str]) -> list[str]:
-    """For each line of a turn's text whose words it holds; blank lines part paragraphs.
+    """Return the voice of each line of a turn's text; blank lines separate paragraphs.
 
     A paragraph is quoted from the first line that a program printed, and so is the one after it, unless it is the
-    turn's last: what people write of a log stands before it or at the end.
+    turn's last: people write about a log before it or at the end.
     """
     found = [QUOTED if _QUOTE.match(line) or _SPEAKER.match(line) else OWN for line in lines]
     if role not in ("user", "task"):

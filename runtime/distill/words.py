@@ -35,7 +35,7 @@ _SHORTEST_CJK = 4  # a character is a syllable or a word there
 _ENDS = re.compile(r"[.!?:;)\]`'\"]\s*$")
 _WRAPPED = 40
 
-# What an agent says of what it is about to do tells nothing that its calls do not.
+# An agent announces its calls; the calls themselves say the same.
 _NARRATES = re.compile(
     r"^(?:now |first,? |next,? |ok(?:ay)?[,.!]? |great[,.!]? |perfect[,.!]? |good[,.!]? |so |then |and )*"
     r"(?:let me|let's (?:check|see|look|verify|start|begin)|i'll (?:help|start|now|also|check|look|read|create"
@@ -77,12 +77,12 @@ class Sentence:
 
     @property
     def is_own(self) -> bool:
-        """Whether the speaker said it aloud, in words of their own."""
+        """True if the speaker said it aloud, in words of their own."""
         return self.voice == OWN and not self.thought
 
 
 def sentences(turns: Iterable[Turn]) -> list[Sentence]:
-    """All sentences of the conversation in their order; what a machine summarised or thought is marked ``thought``."""
+    """Return all sentences of the conversation in their order; summaries and thoughts of a machine are ``thought``."""
     found: list[Sentence] = []
     for turn in turns:
         if turn.role in ("command", "recap"):
@@ -104,7 +104,7 @@ def sentences(turns: Iterable[Turn]) -> list[Sentence]:
 
 
 def _unwrapped(lines: Iterable[tuple[str, int, str]]) -> Iterator[tuple[str, int, str]]:
-    """The lines, those joined again that an editor or a terminal broke in the middle of a sentence."""
+    """Yield the lines, those joined again that an editor or a terminal broke in the middle of a sentence."""
     held: tuple[str, int, str] | None = None
     for line, after, voice in lines:
         if held is not None and held[2] == voice and _goes_on(held[0], line):
@@ -122,7 +122,7 @@ def _goes_on(line: str, following: str) -> bool:
 
 
 def split(line: str) -> Iterator[str]:
-    """The sentences of one line of markdown, without its decoration; tables and scraps give none."""
+    """Yield the sentences of one line of markdown, without its decoration; tables and scraps give none."""
     if _TABLE.match(line):
         return
     bare = _EMPHASIS.sub(r"\2", _DECORATION.sub("", line)).strip()
@@ -137,12 +137,12 @@ def split(line: str) -> Iterator[str]:
 
 
 def straight(text: str) -> str:
-    """The text with typewriter apostrophes, as every pattern here has them."""
+    """Return the text with typewriter apostrophes, as every pattern here has them."""
     return text.replace("’", "'")
 
 
 def words(text: str) -> Iterator[str]:
-    """The telling words of a text, lower case; what is said with any subject is left out."""
+    """Yield the telling words of a text, lower case; what is said with any subject is left out."""
     for match in _WORD.finditer(straight(text)):
         if has_cjk(match[0]) and not _HANGUL.search(match[0]):
             yield from _pairs(match[0])
@@ -171,7 +171,7 @@ def _pairs(text: str) -> Iterator[str]:
 
 
 def stem(word: str) -> str:
-    """A word's rough stem, so that forms of one word count as one."""
+    """Return a word's rough stem, so that forms of one word count as one."""
     for ending in ("ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -179,7 +179,7 @@ def stem(word: str) -> str:
 
 
 def weights(all_sentences: Iterable[Sentence]) -> dict[str, float]:
-    """How much each stem says of this session: frequent over several turns, damped by the logarithm.
+    """Return how much each stem says of this session: frequent over several turns, damped by the logarithm.
 
     ``(1 + log tf) * (1 + log turns)``: a word said in many turns is a theme, one said often in one turn a detail.
     """
@@ -243,7 +243,7 @@ _OTHER_SCRIPTS = 0.2
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Whether it is English, or too little to tell: function words of other languages are no more than its own."""
+    """Return True if the text has as many function words of English as of other languages, or too few to decide."""
     english = foreign = letters = strange = 0
     for text in texts:
         letters += sum(map(str.isalpha, text))
@@ -256,5 +256,5 @@ def is_english(texts: Iterable[str]) -> bool:
 
 
 def is_fragment(word: str) -> bool:
-    """Whether a word of a script without spaces is a pair that need be no word: any but two ideographs."""
+    """Return True if a word of a script without spaces is a pair that need be no word: any but two ideographs."""
     return any(map(is_cjk, word)) and (len(word) != 2 or not all("\u4e00" <= each <= "\u9fff" for each in word))

@@ -1,1 +1,1 @@
-"""What the memory holds, and where an answer comes from."""
+"""The state of the memory, and the origin of an answer."""

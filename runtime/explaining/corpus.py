@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Known:
-    """What the index holds: active documents by collection and path; times are epoch seconds.
+    """The contents of the index: active documents by collection and path; times are epoch seconds.
 
-    ``updated``: when each collection was last walked; ``written``: when a document of it was last put in, by a walk or
-    by a capture such as ``brain inbox``; ``as_of`` and ``complete``: of the last run that ended, and what it was of.
+    ``updated``: when each collection was last walked; ``written``: when a document was last added to it, by a walk or
+    by a capture such as ``brain inbox``; ``as_of`` and ``complete``: time and collections of the last run that ended.
     """
 
     __slots__ = (
@@ -51,9 +51,9 @@ class Known:
 
 
 def read(home: Home) -> Known:
-    """The index as it is; an empty one where there is none yet.
+    """Return the index as it is; an empty one if there is none yet.
 
-    Raises OSError where the home cannot be looked into, EngineMissing where the file is no index, LockContention where
+    Raises OSError if the home cannot be looked into, EngineMissing where the file is no index, LockContention where
     a writer holds it too long.
     """
     try:
@@ -72,7 +72,7 @@ def read(home: Home) -> Known:
 
 
 def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
-    """The index: its documents by collection, and the last run over it that ended.
+    """Return the index: its documents by collection, and the last run over it that ended.
 
     ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
     """
@@ -93,9 +93,9 @@ def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
 
 
 def collection(folder: Collection, known: Known | None, config: Config | None = None) -> dict[str, Any]:
-    """One collection: files on disk, documents indexed, pending, and the freshness of either clock.
+    """Return one collection: files on disk, documents indexed, pending, and the freshness of either clock.
 
-    ``known`` is None where the index cannot be read: what depends on it is then None, not guessed.
+    ``known`` is None if the index cannot be read: what depends on it is then None, not guessed.
     """
     result: dict[str, Any] = {
         "name": folder.name,
@@ -126,7 +126,7 @@ def collection(folder: Collection, known: Known | None, config: Config | None = 
 
 
 def collections(config: Config, known: Known | None) -> list[dict[str, Any]]:
-    """Every configured collection; one that cannot be walked says so and hides no other."""
+    """Return every configured collection; one that cannot be walked says so and hides no other."""
     result = []
     for folder in config.collections.values():
         try:
@@ -174,7 +174,7 @@ def distillation(home: Home) -> dict[str, Any]:
     """Counts of sessions distilled, stale and without a distillate, of the queue and its dead letters.
 
     ``behind_days``: from the end of the last session that is distilled to that of the last session. Counts of the index
-    are None where there is none that can be read. Raises OSError.
+    are None if there is none that can be read. Raises OSError.
     """
     waiting = distill_queue.read(home)
     oldest = min((str(row["ts"]) for row in waiting if row.get("ts")), default=None)
@@ -222,7 +222,7 @@ def _counts(home: Home) -> tuple[int, int, int, int | None, int | None]:
 
 
 def line(part: dict[str, Any]) -> str:
-    """The part as one line of the report."""
+    """Return the part as one line of the report."""
     if not part["distilled"] and not part["waiting"]:
         return "nothing distilled yet (brain distill)"
     said = [f"{part['distilled'] or 0:,} of {counted(part['sessions'] or 0, 'session')}"]
@@ -238,7 +238,7 @@ def line(part: dict[str, Any]) -> str:
 
 
 def findings(part: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(severity, message, fix) of what is wrong; nothing where nobody distils."""
+    """Yield (severity, message, fix) of what is wrong; nothing where nobody distils."""
     if "error" in part:
         return
     if part["waiting"] and (part["oldest_days"] or 0) >= LATE_DAYS:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def report(home: Home, surface: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The whole report, as ``brain explain --json`` prints it. Raises nothing."""
+    """Return the whole report, as ``brain explain --json`` prints it. Raises nothing."""
     found: dict[str, Any] = {"schema": 1, "ok": True, "surface": surface}
     found["version"] = installation.product()
     found["interpreter"] = _part(installation.interpreter)
@@ -101,7 +101,7 @@ def _part(gather: Callable[[], Part]) -> Part:
 
 
 def _of_sources(home: Home, gather: Callable[[], Part]) -> Part:
-    """What is known of the sources, by ``gather``; SQLite's failures say which file, and what can be done."""
+    """Return what ``gather`` finds about the sources; an error of SQLite names the file and a fix."""
     import apsw
 
     from ingest.pipeline.state import FILE
@@ -129,7 +129,7 @@ def _dict(part: Part) -> dict[str, Any]:
 
 
 def _encodable(value: Any) -> Any:
-    """``value`` with file names that are not UTF-8 shown as ``\\xNN``, so that it can be printed and sent."""
+    """Return ``value`` with file names that are not UTF-8 shown as ``\\xNN``, so that it can be printed and sent."""
     if isinstance(value, str):
         return (
             value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -142,13 +142,13 @@ def _encodable(value: Any) -> Any:
 
 
 _LOAD = {"launchd": "launchctl load -w {file}", "systemd": "systemctl --user enable --now {name}.timer"}
-# Of kinds of records that are not known, so many are named.
+# Unknown kinds of records that are named.
 _KINDS = 5
 SEVERITIES = ("error", "warning", "notice")
 
 
 def problems(found: dict[str, Any]) -> list[dict[str, str]]:
-    """The problems of a report, worst first: severity (``error`` ``warning`` ``notice``), part, message, fix.
+    """Return the problems of a report, worst first: severity (``error`` ``warning`` ``notice``), part, message, fix.
 
     An error keeps a command from doing its work, a warning harms privacy or the truth of answers, a notice is work
     that waits.

@@ -29,12 +29,12 @@ _SHOWN = 3
 
 
 def as_stored(text: str) -> str:
-    """The redaction that changes nothing."""
+    """Return the redaction that changes nothing."""
     return text
 
 
 class Outcome:
-    """What an export did: documents ``written``, ``unchanged`` (there already), and ``refused`` (uri, why)."""
+    """The result of an export: documents ``written``, ``unchanged`` (there already), and ``refused`` (uri, why)."""
 
     __slots__ = ("bytes", "refused", "unchanged", "written")
 
@@ -60,8 +60,8 @@ def to_folder(
 ) -> Outcome:
     """Write each document to ``folder/collection/path``.
 
-    A file that is there with other content is an error before anything is written, unless ``force``. Documents whose
-    stored path leads out of the folder are refused and counted. Raises BadInput and Refused (nothing could be written).
+    Unless ``force``, a file with other content is an error before anything is written. A document is refused and
+    counted if its stored path leads out of the folder. Raises BadInput and Refused (nothing could be written).
     """
     outcome = Outcome()
     root = os.path.realpath(folder)
@@ -95,7 +95,7 @@ def to_folder(
 
 
 def lines(connection: apsw.Connection, rows: Iterable[Row], redact: Redact = as_stored) -> Iterator[str]:
-    """One JSON object a document: its identity, dates, frontmatter (``fields``) and whole ``text``."""
+    """Yield one JSON object a document: its identity, dates, frontmatter (``fields``) and whole ``text``."""
     for row in rows:
         yield dumps(
             {
@@ -121,7 +121,7 @@ def to_file(
     force: bool = False,
     redact: Redact = as_stored,
 ) -> Outcome:
-    """Write the JSON lines to ``path``, whole or not at all. Raises BadInput where it exists, unless ``force``."""
+    """Write the JSON lines to ``path``, whole or not at all. Raises BadInput if it exists, unless ``force``."""
     path = os.path.abspath(path)
     if os.path.isdir(path):
         raise BadInput(f"{path} is a folder", "--format md, or --out FILE")
@@ -139,7 +139,7 @@ def to_file(
 
 
 def _target(root: str, row: Row, redact: Redact) -> str | None:
-    """Where a document goes, None where its stored path would lead elsewhere."""
+    """Return where a document goes, None if its stored path would lead elsewhere."""
     parts = [row.collection, *row.path.split("/")]
     if any(part in ("", ".", "..") or "\0" in part or os.sep in part for part in parts):
         return None

@@ -43,12 +43,11 @@ _NEWEST = 1000  # how far down a chronological answer a document is looked for
 
 
 def explain(home: Home, config: Config, reference: str, question: str) -> dict[str, Any]:
-    """The envelope of ``brain explain --hit REFERENCE QUESTION``.
+    """Return the envelope of ``brain explain --hit REFERENCE QUESTION``.
 
     ``verdict`` is one of ``answers`` (among the first five), ``outranked``, ``no_common_term``, ``filtered`` and
-    ``not_indexed``; ``why`` says it in a sentence. A transcript (``….jsonl``) stands for the first document that it
-    became; ``transcript`` then names it and all of them. Raises BadQuery, EngineMissing, and BadInput for an ambiguous
-    reference.
+    ``not_indexed``; ``why`` explains it. For a transcript (``….jsonl``) its first document counts; ``transcript``
+    then names the file and all its documents. Raises BadQuery, EngineMissing, and BadInput for an ambiguous reference.
     """
     question = validate(question, literal=True)
     connection = store.open_index(home.index)
@@ -118,7 +117,7 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
 
 
 def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
-    """What ``brain ask`` answers, as far down as the document may stand."""
+    """Return the answer of ``brain ask``, with as many hits as the document may rank."""
     try:
         found = _asked(home, config, question, limit)
         if found["route"]["mode"] == "time":
@@ -134,7 +133,7 @@ def _asked(home: Home, config: Config, question: str, limit: int) -> dict[str, A
 
 
 def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> str:
-    """Why the document may not answer at all, or ""."""
+    """Return why the document may not answer at all, or ""."""
     if row.collection not in default_filters(config).collections:
         if row.collection not in config.collections:
             return f"its collection {row.collection!r} is not in the configuration"
@@ -192,7 +191,7 @@ def _plain(reference: str) -> str:
 
 
 def _paths(config: Config, name: str) -> list[str]:
-    """Where on disk a reference may point: a path as it is, or a collection and a path below it."""
+    """Return where on disk a reference may point: a path as it is, or a collection and a path below it."""
     collection, _, below = name.removeprefix(SCHEME).partition("/")
     folder = config.collections.get(collection)
     inside = [join(folder.path, below)] if folder and below else []
@@ -200,7 +199,7 @@ def _paths(config: Config, name: str) -> list[str]:
 
 
 def _on_disk(config: Config, path: str) -> tuple[str, str]:
-    """(why, fix) of something on disk that the index does not have."""
+    """Return (why, fix) of something on disk that the index does not have."""
     if os.path.isdir(path):
         return "it is a folder, not a document", "name one file in it"
     inside = [folder for folder in config.collections.values() if path.startswith(join(folder.path, ""))]
@@ -257,9 +256,9 @@ class Fate:
 
 
 def fate(home: Home, reference: str) -> Fate | None:
-    """What is known of the transcript that ``reference`` names: a path, or a file name that only one has.
+    """Return the fate of the transcript that ``reference`` names: a path, or a unique file name.
 
-    None where no transcript of that name is known or on disk. Raises Internal where the state cannot be read.
+    None if no transcript of that name is known or on disk. Raises Internal if the state cannot be read.
     """
     path = abspath(expanduser(reference))
     try:
@@ -291,7 +290,7 @@ def _read(rows: list[tuple[str, str, str, str, str | None]]) -> Fate:
 
 
 def _unread(home: Home, path: str) -> Fate:
-    """A transcript on disk that no run has read: left out by its name, still to be read, or looked for nowhere."""
+    """Return the fate of a file that no run has read: left out by its name, still to be read, or in no folder."""
     for source in map(registry.source, registry.present(home)):
         for file in source.discover(source.default_roots(home)):
             if file.path == path:
@@ -303,7 +302,7 @@ def _unread(home: Home, path: str) -> Fate:
 
 
 def _rows(home: Home, path: str, reference: str) -> list[tuple[str, str, str, str, str | None]]:
-    """(source, path, status, reason, name of a document or None) of the file, one row a document."""
+    """Return (source, path, status, reason, name of a document or None) of the file, one row a document."""
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []

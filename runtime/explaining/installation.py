@@ -38,12 +38,12 @@ _LAST_EVENTS = 5
 
 
 def product() -> dict[str, Any]:
-    """The product's version, and those that decide when derived data is made anew."""
+    """Return the versions of the product and of the derived data."""
     return {"product": VERSION, "parser": PARSER, "document": DOCUMENT, "index": INDEX}
 
 
 def interpreter() -> dict[str, Any]:
-    """The Python that runs, and the machine it runs on."""
+    """Return the Python that runs, and the machine it runs on."""
     return {
         "path": sys.executable,
         "version": platform.python_version(),
@@ -53,19 +53,19 @@ def interpreter() -> dict[str, Any]:
 
 
 def place(home: Home, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The home: its path, where that comes from, and its octal mode. Raises OSError where it cannot be looked at."""
+    """Return the home: its path, the origin of the path, and its octal mode. Raises OSError if it is unreadable."""
     origin = "BRAIN_HOME" if environ.get("BRAIN_HOME") else "default"
     return {"path": home.root, "origin": origin, **_folder(home.root)}
 
 
 def notes(home: Home, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The inbox: its folder, where that comes from, and where a note of now would go."""
+    """Return the inbox: its folder, where that comes from, and where a note of now would go."""
     origin = "BRAIN_INBOX_DIR" if environ.get("BRAIN_INBOX_DIR") else "home"
     return {"path": home.inbox, "origin": origin, "today": inbox.folder(home, time.time()), **_folder(home.inbox)}
 
 
 def engine(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Which engine ``BRAIN_QMD`` names and what it resolves to (None where to nothing), with SQLite's versions."""
+    """Return which engine ``BRAIN_QMD`` names and what it resolves to (None if to nothing), with SQLite's versions."""
     import apsw
 
     setting = environ.get("BRAIN_QMD") or "builtin"
@@ -81,24 +81,24 @@ def engine(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def configuration(home: Home) -> dict[str, Any]:
-    """The file in force and the collections it names. Raises BadInput, naming file and line, where it is not valid."""
+    """Return the configuration file and its collections. Raises BadInput, naming file and line, if it is not valid."""
     loaded = config.load(home)
     return {"valid": True, "collections": list(loaded.collections)}
 
 
 def config_file(home: Home) -> dict[str, Any]:
-    """Which file is in force, valid or not: the home's own or the shipped default."""
+    """Return which file is in force, valid or not: the home's own or the shipped default."""
     path = config.locate(home)
     return {"path": path, "origin": "home" if path == home.path(config.FILE) else "shipped"}
 
 
 def usage(home: Home) -> dict[str, Any]:
-    """The telemetry file: path, octal mode, bytes, and its last events, oldest first."""
+    """Return the telemetry file: path, octal mode, bytes, and its last events, oldest first."""
     return {"path": home.usage, **_status(home.usage), "last": telemetry.tail(home, _LAST_EVENTS)}
 
 
 def ledger(home: Home) -> dict[str, Any]:
-    """What the last runs over each source counted."""
+    """Return the counts of the last run over each source."""
     from ingest.pipeline.ledger import read
 
     counted: dict[str, Any] = read(home)
@@ -106,7 +106,7 @@ def ledger(home: Home) -> dict[str, Any]:
 
 
 def transcripts(home: Home, as_of: str | None) -> dict[str, Any]:
-    """How many transcripts are new or have grown, in all and by source; ``as_of`` is that of the last index run."""
+    """Return how many transcripts are new or have grown, in all and by source; ``as_of`` is of the last index run."""
     from ingest.pipeline.pulse import waiting
 
     sources = waiting(home)
@@ -140,7 +140,7 @@ def _size(path: str) -> int:
 
 
 def _weight(folder: str) -> int:
-    """Bytes of the files below ``folder``; 0 where it is missing. Raises OSError where it cannot be listed."""
+    """Bytes of the files below ``folder``; 0 where it is missing. Raises OSError if it cannot be listed."""
 
     def fail(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
@@ -150,7 +150,7 @@ def _weight(folder: str) -> int:
 
 
 def _version_of(connection: Any, function: str) -> str | None:
-    """What an SQL function without arguments answers, or None where this SQLite has no such function."""
+    """Return the value of an SQL function without arguments, None if this SQLite lacks the function."""
     import apsw
 
     try:
@@ -188,7 +188,7 @@ _TAIL_BYTES = 8192
 
 
 def claude_folder(environ: Mapping[str, str]) -> str:
-    """Where Claude Code keeps its settings and skills."""
+    """Return where Claude Code keeps its settings and skills."""
     return expanduser(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
 
 
@@ -208,7 +208,7 @@ def skills(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def hooks(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The ``brain hook …`` commands in the settings of the user and of the project one stands in, by event."""
+    """Return the ``brain hook …`` commands in the settings of the user and of the current project, by event."""
     files = [join(claude_folder(environ), "settings.json")]
     with contextlib.suppress(FileNotFoundError):  # a working folder that is gone has no settings
         files += [join(os.getcwd(), ".claude", name) for name in ("settings.json", "settings.local.json")]
@@ -227,9 +227,9 @@ def hooks(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def schedule() -> dict[str, Any]:
-    """The scheduled jobs of whichever scheduler has any: launchd agents, systemd user timers, crontab lines.
+    """Return the scheduled jobs of whichever scheduler has any: launchd agents, systemd user timers, crontab lines.
 
-    A job's ``loaded`` and ``last_exit`` are the scheduler's own word, None where it does not answer.
+    A job's ``loaded`` and ``last_exit`` are the scheduler's own word, None if it does not answer.
     """
     agents = expanduser("~/Library/LaunchAgents")
     units = join(expanduser(os.environ.get("XDG_CONFIG_HOME") or "~/.config"), "systemd", "user")
@@ -240,7 +240,7 @@ def schedule() -> dict[str, Any]:
 
 
 def doctor(home: Home) -> dict[str, Any]:
-    """The last lines of the doctor's log, oldest first."""
+    """Return the last lines of the doctor's log, oldest first."""
     path = join(home.logs, "doctor.log")
     try:
         with open(path, "rb") as stream:
@@ -279,7 +279,7 @@ def scopes_of(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _globs(text: str) -> list[str]:
-    """The globs of a comma string; commas inside braces separate alternatives, not globs."""
+    """Return the globs of a comma string; commas inside braces separate alternatives, not globs."""
     globs = [""]
     depth = 0
     for character in text:
@@ -292,7 +292,7 @@ def _globs(text: str) -> list[str]:
 
 
 def _commands(settings: Any) -> Iterator[tuple[str, str]]:
-    """(event, command) of each hook of ours; settings of another shape than documented have none."""
+    """Yield (event, command) of each hook of ours; settings of another shape than documented have none."""
     events = settings.get("hooks") if isinstance(settings, dict) else None
     for event, groups in events.items() if isinstance(events, dict) else ():
         for group in groups if isinstance(groups, list) else ():
@@ -303,7 +303,7 @@ def _commands(settings: Any) -> Iterator[tuple[str, str]]:
 
 
 def is_hook(entry: Any) -> bool:
-    """Whether an entry of a settings file's hooks runs ``brain hook …``, of this installation or of another."""
+    """Return True if an entry of a settings file's hooks runs ``brain hook …``, of this installation or of another."""
     words = _words(entry) if isinstance(entry, dict) else []
     return any(basename(word) in ("brain", "brain.py") and after == "hook" for word, after in pairwise(words))
 
@@ -363,7 +363,7 @@ def _job(name: str, scheduler: str, file: str, loaded: bool | None, last_exit: s
 
 
 def _ask(command: list[str]) -> str | None:
-    """What a scheduler's own tool prints, or None where there is no such tool or it does not answer."""
+    """Return the output of a scheduler's own tool, None if there is no such tool or it does not answer."""
     try:
         done = subprocess.run(  # noqa: S603 - fixed words and file names, no shell
             command, capture_output=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL

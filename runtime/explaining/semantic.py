@@ -1,5 +1,5 @@
-"""What ``explain`` says of models: whose vectors the index has, what still waits for them, who rewrites questions,
-and who orders what was found.
+"""The models in ``explain``: the vectors in the index, the documents that wait for vectors, the model that rewrites
+questions, and the reranker.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def read(connection: apsw.Connection) -> list[dict[str, Any]]:
-    """Every space of vectors: provider and model, how many vectors, since when, and by collection the documents that
-    wait for some, and those whose vectors are to be made anew.
+    """Return every space of vectors: provider and model, number, age, and by collection the documents without vectors.
+
+    Documents with outdated vectors are counted separately.
     """
     from qmd.index import renewal, spaces, vectors
 
@@ -40,10 +41,10 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
 
 
 def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
-    """Whose vectors questions are answered by, what waits for them, and which others there are.
+    """Return the space of vectors that answers questions, the documents that wait for vectors, and the other spaces.
 
-    ``installed`` is whether there are any at all; None, as everything else, where the index cannot be read. ``why``
-    nothing can be embedded as it is configured, and the ``fix``.
+    ``installed`` is True if there are any vectors. All values are None if the index cannot be read. ``why`` and ``fix``
+    are there if the configuration does not allow embedding.
     """
     provider, model = (None, None) if config is None else embedder(config.section("embedding"))
     active = f"{provider}/{model}"
@@ -86,7 +87,7 @@ def _obstacle(config: Config | None) -> dict[str, str | None]:
 
 
 def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The ``generator`` that rewrites plain questions of ``brain qmd --brain query``; ``why`` there is none to ask."""
+    """Return the ``generator`` that rewrites questions of ``brain qmd --brain query``, or ``why`` there is none."""
     from core.errors import BrainError
     from qmd.generation.generator import choose, make
 
@@ -103,7 +104,7 @@ def expansion(config: Config | None, environ: Mapping[str, str]) -> dict[str, An
 
 
 def reranking(config: Config | None, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The ``reranker`` that orders the best candidates; ``why`` it cannot; ``ask`` says whether every answer is."""
+    """Return the ``reranker``, or ``why`` it cannot work; ``ask`` is True if it orders every answer."""
     from core.errors import BrainError
     from qmd.reranking.judge import opened
 
@@ -123,7 +124,7 @@ def reranking(config: Config | None, environ: Mapping[str, str]) -> dict[str, An
 
 
 def collection(known: Known | None, config: Config | None, name: str) -> dict[str, Any]:
-    """The same of one collection, by the vectors that questions are answered by."""
+    """Return the same of one collection, by the vectors that questions are answered by."""
     if known is None or config is None:
         return {"installed": None, **_UNKNOWN}
     found = _of(known, "/".join(embedder(config.section("embedding"))))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTEXT = 10
 
-# How an editor is told the line, by the name of its program: `+42 FILE`, `FILE:42`, `--goto FILE:42`.
+# Arguments for a line by the name of the editor's program: `+42 FILE`, `FILE:42`, `--goto FILE:42`.
 _PLUS = frozenset((
     "vi", "vim", "nvim", "gvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "jed", "mg",
     "ne",
@@ -46,7 +46,7 @@ class Passage:
 
 
 def text_of(connection: apsw.Connection, row: documents.Row) -> str:
-    """A document's text, from the index, else from its file. Raises Internal where neither has it."""
+    """Return a document's text, from the index, else from its file. Raises Internal if neither has it."""
     found = catalogue.text(connection, row.hash)
     if isinstance(found, str):
         return found
@@ -72,7 +72,7 @@ def show(
     full: bool = False,
     redact: bool = False,
 ) -> dict[str, Any]:
-    """The envelope of one document; ``text`` is all of it, or, where a line is named, ``context`` lines either side.
+    """Return the envelope of one document; ``text`` is all of it, or ``context`` lines either side of a named line.
 
     With ``redact`` the envelope is as it may be shown to an agent; without, it holds the text as it is in the document.
 
@@ -106,7 +106,7 @@ def show(
 
 
 def verbatim(row: documents.Row, text: str) -> bytes:
-    """The bytes of the file that ``text`` was read from; where it has changed since, or is gone, ``text`` in UTF-8."""
+    """Return the bytes of the file that ``text`` was read from, or ``text`` in UTF-8 if the file has changed."""
     try:
         data = read_or_none(row.file) if row.file else None
     except OSError:
@@ -116,7 +116,7 @@ def verbatim(row: documents.Row, text: str) -> bytes:
 
 
 def cut(text: str, line: int, context: int) -> Passage:
-    """The lines around ``line``, all of them where it is 0."""
+    """Return the lines around ``line``, all of them where it is 0."""
     lines = text.removesuffix("\n").split("\n")
     if not line:
         return Passage(lines, 1, len(lines))
@@ -125,7 +125,7 @@ def cut(text: str, line: int, context: int) -> Passage:
 
 
 def body_start(lines: list[str]) -> int:
-    """The index of the first line after the frontmatter and the blank lines behind it; 0 where there is none."""
+    """Return the index of the first line after the frontmatter and the blank lines behind it; 0 if there is none."""
     if not lines or lines[0].rstrip() != "---":
         return 0
     for index, line in enumerate(lines[1:], 1):
@@ -138,9 +138,9 @@ def body_start(lines: list[str]) -> int:
 
 
 def editor_command(environ: Mapping[str, str], path: str, line: int) -> list[str]:
-    """The argv that opens ``path`` in ``$VISUAL``, else ``$EDITOR``, at ``line`` where the editor is known to take one.
+    """Return the argv that opens ``path`` in ``$VISUAL``, else ``$EDITOR``, at ``line`` if the editor accepts a line.
 
-    Raises BadInput where neither is set or its quoting is broken.
+    Raises BadInput if neither is set or its quoting is broken.
     """
     name = "VISUAL" if environ.get("VISUAL", "").strip() else "EDITOR"
     value = environ.get(name, "").strip()
@@ -165,7 +165,7 @@ def open_in_editor(
 ) -> documents.Row:
     """Open a document's file in the user's editor and wait for it to end.
 
-    Raises BadInput where there is no file or no editor, Refused where the editor fails.
+    Raises BadInput if there is no file or no editor, Refused where the editor fails.
     """
     row = documents.resolve(connection, config, reference)
     if row.file is None or not os.path.isfile(row.file):
@@ -186,7 +186,7 @@ def edit(environ: Mapping[str, str], path: str, line: int = 0) -> None:
 
 
 def header(envelope: dict[str, Any]) -> list[str]:
-    """The document's facts in a few lines: what it is, when, where, how to resume it."""
+    """Return the document's facts in a few lines: what it is, when, where, how to resume it."""
     when = envelope["date"].replace("T", " ")
     ended = envelope["ended"]
     if ended != envelope["date"]:

@@ -49,9 +49,9 @@ WHERE u.source = ? AND u.name = ? ORDER BY m.path
 
 
 def trace(home: Home, config: Config, connection: apsw.Connection, reference: str, *, now: int) -> dict[str, Any]:
-    """The envelope of ``brain trace``.
+    """Return the envelope of ``brain trace``.
 
-    ``turn`` is the section that the named line stands in; ``sources`` are the raw files, each with ``line`` (1-based)
+    ``turn`` is the section of the named line; ``sources`` are the raw files, each with ``line`` (1-based)
     and ``message_id`` of the record where it was found; ``files`` what the session wrote to and what became of it in
     git since it ended. Raises what ``documents.resolve`` does, and apsw.Error.
     """
@@ -82,7 +82,7 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
 
 
 def _turn(lines: list[str], line: int) -> dict[str, Any] | None:
-    """The section that a line stands in: its number, role and time as the heading has them."""
+    """Return the section of a line: its number, role and time as the heading has them."""
     for text in reversed(lines[:line]):
         if text.startswith(_TURN):
             number, _, rest = text[len(_TURN) :].partition("] ")
@@ -93,7 +93,7 @@ def _turn(lines: list[str], line: int) -> dict[str, Any] | None:
 
 
 def _needles(lines: list[str], line: int) -> list[str]:
-    """What to look for in the raw records: the plainest stretches of the named line, then of those around it."""
+    """Return the texts to search raw records for: the plainest stretches of the named line, then of lines around it."""
     order = (
         [line - 1, *(line - 1 + step for near in range(1, 6) for step in (near, -near))] if line else range(len(lines))
     )
@@ -120,7 +120,7 @@ def _plain(text: str) -> list[str]:
 
 
 def _raw_files(home: Home, row: documents.Row) -> list[tuple[str, str]]:
-    """(path, status) of the files that the document was made from, as the state has them."""
+    """Return (path, status) of the files that the document was made from, as the state has them."""
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []
@@ -148,7 +148,7 @@ def _source(path: str, status: str, needles: list[str]) -> dict[str, Any]:
 
 
 def _find(path: str, needle: str) -> tuple[int, bytes] | None:
-    """(1-based number, bytes) of the first line of a raw file that holds ``needle``, however JSON writes it."""
+    """Return (1-based number, bytes) of the first line of a raw file that holds ``needle``, however JSON writes it."""
     wanted = {needle.encode("utf-8", "replace"), json.dumps(needle)[1:-1].encode()}
     try:
         with open(path, "rb") as stream:
@@ -185,7 +185,7 @@ def _stamp(record: bytes) -> str | None:
 
 
 def _touched(lines: list[str], project: str) -> list[str]:
-    """The files that the session's tools wrote to, absolute, in the order of their first mention."""
+    """Return the files that the session's tools wrote to, absolute, in the order of their first mention."""
     found: dict[str, None] = {}
     for line in lines:
         call = line.removeprefix("- ")
@@ -193,7 +193,7 @@ def _touched(lines: list[str], project: str) -> list[str]:
         if not tool:
             continue
         path = call[len(tool) :].strip()
-        # What follows the path in parentheses is how many edits there were.
+        # The number of edits follows the path, in parentheses.
         if path.endswith(")") and " (" in path:
             path = path[: path.rindex(" (")]
         path = expanduser(path)
@@ -205,7 +205,7 @@ def _touched(lines: list[str], project: str) -> list[str]:
 
 
 def lines(envelope: dict[str, Any]) -> list[str]:
-    """The envelope for people."""
+    """Return the envelope for people."""
     shown = [f"{envelope['title']}", f"   {envelope['uri']}  {envelope['age']} ({envelope['date'][:10]})"]
     turn = envelope["turn"]
     if turn:
@@ -233,7 +233,7 @@ def since(paths: Iterable[str], moment: int) -> list[dict[str, Any]]:
     """For each absolute path {"path", "state", "commits"}: what happened to it after ``moment`` (epoch seconds).
 
     ``state``: unchanged, changed (committed since, or not committed yet), gone, unknown (no git there, and its mtime is
-    later). ``commits``: how many commits since touched it, None where git does not know.
+    later). ``commits``: how many commits since touched it, None if git does not know.
     """
     found = []
     by_root: dict[str, list[str]] = {}
@@ -269,7 +269,7 @@ def _root(path: str) -> str:
 
 
 def _changes(root: str, paths: list[str], moment: int) -> tuple[dict[str, int], set[str]]:
-    """({file: commits since}, files that differ from what git has of them), both by name below the root."""
+    """Return ({file: commits since}, files that differ from what git has of them), both by name below the root."""
     names = [relpath(realpath(path), realpath(root)) for path in paths]
     commits: dict[str, int] = {}
     for name in _names(root, "log", f"--since=@{moment + 1}", "--format=", "--name-only", "-z", "--", *names):
@@ -281,7 +281,7 @@ def _changes(root: str, paths: list[str], moment: int) -> tuple[dict[str, int], 
 
 
 def _blob(path: str) -> str:
-    """The object id that git gives a file of these bytes (SHA-1 repositories), "" where it cannot be read."""
+    """Return the object id that git gives a file of these bytes (SHA-1 repositories), "" if it cannot be read."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(_LARGEST)

@@ -40,7 +40,7 @@ TYPES = ("decision", "rejected")
 _CANDIDATES = 20
 _EVIDENCE = 3
 _FOLLOWED = 200
-# Of what an answer says of a hit.
+# Fields of an answer's hit.
 _SAID = "docid uri path title date age_days age stale trust project line snippet resume".split()
 # An entry that matches less than half as well as the best one is about something else.
 _ABOUT = 0.5
@@ -67,7 +67,7 @@ _STATEMENT_LENGTH = 240
 
 
 def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int = 10) -> dict[str, Any]:
-    """The envelope of ``brain why``.
+    """Return the envelope of ``brain why``.
 
     ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
     another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
@@ -113,7 +113,7 @@ def _about(found: Iterable[Hit]) -> list[Hit]:
 
 
 def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]) -> list[Hit]:
-    """``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds."""
+    """Return ``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds."""
     followed = list(found)
     there = {hit.field("session_id") for hit in found}
     waiting = [hit.field("superseded_by") for hit in found]
@@ -129,9 +129,9 @@ def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]
 
 
 def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:
-    """The best distilled documents, those that decided or rejected something before others, then the best sessions.
+    """Return the best distillates, those with a decision or a rejection first, then the best sessions.
 
-    A session that is there distilled is not repeated; of one whose distillate has but names the session is there.
+    A session and its distillate are never both there. If a distillate has only names, the session takes its place.
     """
 
     def best(trust: str) -> list[Hit]:
@@ -163,7 +163,7 @@ def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, 
         **_item(hit, config, now),
         "entry_id": hit.field("session_id"),
         "type": hit.field("type"),
-        # What was removed by hand holds no longer: the one before it stands again.
+        # A successor that was removed by hand holds no longer, so its predecessor does again.
         "standing": hit.field("superseded_by") not in there,
         "why": hit.field("why"),
         "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
@@ -207,16 +207,16 @@ def rank_statements(connection: apsw.Connection, hit: Hit, topic: str) -> int:
 
 
 def _session(connection: apsw.Connection, hit: Hit) -> str:
-    """The text that a document was distilled from, "" where the index does not have it. Raises apsw.Error."""
+    """Return the text that a document was distilled from, "" if the index does not have it. Raises apsw.Error."""
     collection, _, path = (hit.field("source_uri") or "").removeprefix(SCHEME).partition("/")
     row = catalogue.by_path(connection, collection, path)
     return (catalogue.text(connection, catalogue.Document(row).hash) or "") if row else ""
 
 
 def statements(text: str, session: str, topic: str) -> list[Said]:
-    """What a distilled document says of a topic, best first: by section, then by how much of the topic it has.
+    """Return a distillate's statements on a topic, best first: by section, then by how many terms they have.
 
-    ``session`` is the text that it was distilled from, "" where that is not known.
+    ``session`` is the text that it was distilled from, "" if that is not known.
     """
     wanted = _stems(topic)
     turns = _turns(session)
@@ -240,7 +240,7 @@ def statements(text: str, session: str, topic: str) -> list[Said]:
 
 
 def _turns(session: str) -> dict[int, str]:
-    """The texts of a session's turns by their numbers."""
+    """Return the texts of a session's turns by their numbers."""
     found: dict[int, list[str]] = {}
     number = 0
     for line in session.split("\n"):
@@ -266,7 +266,7 @@ def _statements(text: str, wanted: set[str]) -> Iterator[Said]:
 
 
 def _stems(text: str) -> set[str]:
-    """The rough stems of a text's telling words, and of the parts of names such as ``gc.auto``."""
+    """Return the rough stems of a text's telling words, and of the parts of names such as ``gc.auto``."""
     found = set(words(text))
     found.update(part for word in list(found) for part in _PARTS.findall(word))
     return {stem(word) for word in found}

@@ -1,6 +1,6 @@
-"""How many sessions their tool will soon delete, that are not in the archive yet.
+"""Sessions that their tool will soon delete and that are not in the archive yet.
 
-Claude Code deletes transcripts whose last activity is ``cleanupPeriodDays`` ago (settings.json, 30 by default;
+Claude Code deletes transcripts ``cleanupPeriodDays`` after their last activity (settings.json, 30 by default;
 https://docs.claude.com/en/docs/claude-code/settings).
 """
 
@@ -22,7 +22,7 @@ DEFAULT_DAYS = 30
 WITHIN_DAYS = 7
 _DAY_S = 86_400
 _MOST_DAYS = 1_000_000
-# What an administrator has set for all of a machine goes before a user's own.
+# An administrator's settings for the whole machine go before a user's own.
 MANAGED = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -32,7 +32,7 @@ MANAGED = (
 def expiring(
     home: Home, *, within_days: int = WITHIN_DAYS, now: float | None = None, environ: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What Claude Code is about to delete.
+    """The transcripts that Claude Code is about to delete.
 
     ``period_days``: the shortest of its settings; ``within_days``: as given; ``expiring``: transcripts that go
     within these days; ``unarchived``: those of them that the archive has not, or not as they are now; ``archived``: how
@@ -74,7 +74,7 @@ def expiring(
 
 
 def period(config: str) -> int:
-    """``cleanupPeriodDays`` of the settings in a folder such as ``~/.claude``, days; the default where it has none."""
+    """Return ``cleanupPeriodDays`` of the settings in a folder such as ``~/.claude``, in days, else the default."""
     for path in (*MANAGED, join(config, "settings.local.json"), join(config, "settings.json")):
         try:
             with open(path, encoding="utf-8") as stream:

@@ -46,15 +46,14 @@ _UNDATED = "undated"
 
 
 class Plan:
-    """What is to be forgotten.
+    """The documents to forget, and all that was made of them.
 
-    ``rows``: documents, those derived from others among them; ``outside``: uris of documents whose files are not the
-    brain's to delete; ``marks``: (source, unit) of the tombstones; ``originals``: raw files that still lie where their
-    tools put them; ``shared``: how many other sessions lie in the same raw files; ``shorter``: of documents that go
-    as they share commits with those selected, how their other commits come again; ``unseen``: how many tombstones
-    are of what has no document.
-    ``probes``: texts that must not be found afterwards, lower case; ``questions``: the file of the user's own
-    questions, below the home, where it goes along, as it is of use as a whole only.
+    ``rows``: documents, also derived ones; ``outside``: uris of documents with files that are not Brain's to delete;
+    ``marks``: (source, unit) of the tombstones; ``originals``: raw files that are still where their tools put them;
+    ``shared``: how many other sessions are in the same raw files; ``unseen``: how many tombstones have no document.
+    ``shorter``: for documents that share commits with the selected ones, how their other commits come back.
+    ``probes``: texts that must not be found afterwards, in lower case. ``questions``: the file of the user's own
+    questions, below the home, if it is removed, too; it is useful only as a whole.
     """
 
     __slots__ = ("marks", "originals", "outside", "probes", "questions", "rows", "shared", "shorter", "unseen")
@@ -72,7 +71,7 @@ class Plan:
 
 
 def growing(found: Plan) -> list[tuple[str, str]]:
-    """(source, unit) of what is no session and goes on (a day, a shell's history, a file of code): left out as well.
+    """Return (source, unit) of growing units that are no session (a day, a shell's history, a file of code).
 
     Histories without times, for which something comes with every command, are first.
     """
@@ -85,9 +84,9 @@ def growing(found: Plan) -> list[tuple[str, str]]:
 
 
 class Outcome:
-    """What was done: ``documents`` removed, ``left``: places that still hold some of it, ``beyond``: where to look.
+    """The result: ``documents`` removed, ``left``: places that still hold some of it, ``beyond``: where to look.
 
-    ``own``: places where a person's own files say it, which are not the brain's to change.
+    ``own``: places in a person's own files, which Brain does not change.
     """
 
     __slots__ = ("beyond", "documents", "left", "own")
@@ -184,12 +183,12 @@ def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Ou
 
 
 def pending(home: Home) -> bool:
-    """Whether something that was forgotten is still to be taken out of backups and other machines' reach."""
+    """Return True if something that was forgotten is still to be taken out of backups and other machines' reach."""
     return "elsewhere" in notes.noted(home)
 
 
 def unfinished(home: Home) -> bool:
-    """Whether a run was cut short: here, which the next index run makes good, or elsewhere, which that cannot."""
+    """Return True if a run was cut short here, which the next index run repairs, or elsewhere, which it cannot."""
     return os.path.exists(join(home.state, notes.JOB))
 
 
@@ -238,7 +237,7 @@ def obey(
             named |= dict.fromkeys(("distilled", name) for name in names)
         folders = load(home).collections
         ours = [(name, folder.path) for name, folder in folders.items() if _is_ours(home, folder.path)]
-        # Of a day of commits some may have been forgotten before.
+        # Some commits of the day may have been forgotten before.
         before = [mark for mark in Tombstones(home).marks() if is_by_content(mark)]
         named |= dict.fromkeys(targets.find(ours, [*held, *before]))
         files = {each: join(folders[each[0]].path, each[1]) for each in named if each[0] in folders}
@@ -281,15 +280,16 @@ def sweep(home: Home, match: str, *, for_good: bool = False) -> tuple[list[str],
 
 
 def forgotten(home: Home) -> list[tuple[str, str]]:
-    """(source, unit) of everything that is forgotten, sorted."""
+    """Return (source, unit) of everything that is forgotten, sorted."""
     return [mark for mark in Tombstones(home).marks() if not is_by_content(mark)]
 
 
 def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
     """Lift tombstones, so that the next ``brain index`` reads what is still there; returns which.
 
-    A reference is a session's id, an agent's, a day, or the uri that the document had. What was made of the same is
-    lifted along, since either alone would keep both away. Raises BadInput for one that names nothing forgotten.
+    A reference is a session's id, an agent's, a day, or the uri that the document had. Tombstones of
+    documents that were made of the same are lifted, too, since either alone would exclude both. Raises BadInput for a
+    reference that names nothing forgotten.
     """
     lifted: list[tuple[str, str]] = []
     with _alone(home):
@@ -314,7 +314,7 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The tombstones of what shares a commit, a symbol or a file with what is lifted: a clone's day, a copy."""
+    """Yield the tombstones of what shares a commit, a symbol or a file with what is lifted: a clone's day, a copy."""
     for source in {source for source, _ in lifted}:
         told = digests(lifted, source)
         alike = {
@@ -327,7 +327,7 @@ def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[st
 
 
 def _names(mark: tuple[str, str]) -> tuple[str, ...]:
-    """What a tombstone can be called by: its unit, an agent's own id, and what the document was called."""
+    """Return the names of a tombstone: its unit, an agent's own id, and the document's name."""
     source, unit = mark
     found = registry.find(source)
     prefix = found.prefix if found is not None else ""
@@ -354,7 +354,7 @@ def _matching(home: Home, connection: apsw.Connection, rows: Iterable[Row], matc
 
 
 def _mark(home: Home, row: Row) -> tuple[str, str] | None:
-    """The tombstone of a document; None for one that is made of others."""
+    """Return the tombstone of a document; None for one that is made of others."""
     source = str(row.fields.get("source") or "")
     if is_distilled(row):
         return None
@@ -379,7 +379,7 @@ def _others(row: Row) -> list[tuple[str, str]]:
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
-    """The units whose raw files hold one of ``needles``, also where their documents leave that out."""
+    """Return the units with one of ``needles`` in their raw files, even if their documents omit the text."""
     return forgetting.archived_with(home, lambda data: verify_erasure.holds(data.lower(), needles))
 
 
@@ -400,7 +400,7 @@ def _add(home: Home, config: Config, found: Plan, unseen: set[tuple[str, str]]) 
 
 
 def _telling(connection: apsw.Connection, rows: list[Row], everything: Iterable[Row]) -> list[bytes]:
-    """Lines of the documents that stand in no other one: what verification looks for."""
+    """Return lines of the documents that stand in no other one: what verification looks for."""
     going = {row.hash for row in rows}
     lines: dict[str, None] = {}
     for row in rows:

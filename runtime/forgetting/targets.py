@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from runtime.asking.documents import Row
 
 
-# What ``source`` says of documents that have an identity of their own.
+# Values of ``source`` of documents that have an identity of their own.
 NAMED = frozenset(("note", articles.NAME))
 PLAIN = "document"
 
 
 def mark(fields: Mapping[str, Any], digest: str) -> Tombstone:
-    """The tombstone of a document with these fields, whose bytes have this SHA-256."""
+    """Return the tombstone of a document with these fields and this SHA-256 of its bytes."""
     source, session = str(fields.get("source") or ""), str(fields.get("session_id") or "")
     return (source, session) if source in NAMED and session else (PLAIN, digest)
 
 
 def marks_of(data: bytes) -> list[Tombstone]:
-    """All tombstones of a document that is here."""
+    """Return all tombstones of a document that is here."""
     meta, body = split(data.decode("utf-8", "replace"))
     return [mark(meta, hashlib.sha256(data).hexdigest()), *others(meta, body)]
 
 
 def others(fields: Mapping[str, Any], body: str) -> list[Tombstone]:
-    """The tombstones that a document has beside its first: of the place it came from, and of what it was made of."""
+    """Return the other tombstones of a document: of the place that it came from, and of what it was made of."""
     source, session, place = (str(fields.get(name) or "") for name in ("source", "session_id", "place"))
     found = [(source, place)] if source in NAMED and place else []
     made_of = digests_of(source, fields, body)
@@ -60,7 +60,7 @@ def others(fields: Mapping[str, Any], body: str) -> list[Tombstone]:
 
 
 def digests_of(source: str, fields: Mapping[str, Any], body: str) -> list[str]:
-    """By what a document is told wherever it lies, [] where by nothing but its id."""
+    """Return the digests that identify a document in any place, [] if only its id does."""
     if source == articles.NAME:
         return [str(fields["sha256"])] if fields.get("sha256") else []
     if source == code.NAME:
@@ -69,14 +69,14 @@ def digests_of(source: str, fields: Mapping[str, Any], body: str) -> list[str]:
 
 
 class Meant:
-    """What some tombstones mean, wherever it lies: documents are told by what they say of themselves."""
+    """The documents that some tombstones mean, in any place: a document is identified by its own contents."""
 
     def __init__(self, marks: Iterable[Tombstone]) -> None:
         self._marks = frozenset(marks)
         self._digests = {name: digests(self._marks, name) for name in (articles.NAME, code.NAME, git.NAME)}
 
     def covers(self, data: bytes, name: str) -> bool:
-        """Whether they mean a document with these bytes that is called ``name``."""
+        """Return True if they mean a document with these bytes that is called ``name``."""
         meta, body = split(data.decode("utf-8", "replace"))
         source = str(meta.get("source") or "")
         if mark(meta, hashlib.sha256(data).hexdigest()) in self._marks:
@@ -88,7 +88,7 @@ class Meant:
         return bool(made_of) and made_of <= self._digests.get(source, set())
 
     def keeping_away(self, data: bytes) -> list[Tombstone]:
-        """Those of them that would have to be lifted for a document with these bytes to be let in."""
+        """Return those of them that would have to be lifted for a document with these bytes to be let in."""
         its = marks_of(data)
         made_of = {source: digests(its, source) for source in self._digests}
         return [
@@ -99,7 +99,7 @@ class Meant:
 
 
 def _units(source: str, fields: Mapping[str, Any], name: str) -> set[Tombstone]:
-    """What tombstones may cover a document: its session, its parent, its agent; the day of a browser."""
+    """Return the tombstones that may cover a document: its session, its parent, its agent; the day of a browser."""
     parent, agent = fields.get("parent"), fields.get("agent_id")
     units = {fields.get("session_id"), parent, f"{parent}\t{agent}" if parent and agent else None}
     if source == "chrome":
@@ -110,9 +110,9 @@ def _units(source: str, fields: Mapping[str, Any], name: str) -> set[Tombstone]:
 
 
 def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> list[tuple[str, str]]:
-    """(collection, path) of the documents below ``folders`` (collection, folder) that ``marks`` mean.
+    """Return (collection, path) of the documents below ``folders`` (collection, folder) that ``marks`` mean.
 
-    What a source makes is looked for where that source writes, and what is distilled; everything else everywhere.
+    Documents of a source are looked for where that source writes, and among distillates; all others everywhere.
     """
     made = [source for name in {each[0] for each in marks} if (source := registry.find(name)) is not None]
     places = {source.name: (source.collection, "distilled") for source in made}
@@ -125,7 +125,7 @@ def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> li
 
 
 def holding(folders: Iterable[tuple[str, str]], probes: Collection[bytes]) -> list[tuple[str, str]]:
-    """(collection, path) of the documents below ``folders`` that hold one of ``probes`` (lower case), whosever."""
+    """Return (collection, path) of all documents below ``folders`` that hold one of ``probes`` (lower case)."""
     return _where(folders, lambda data, _: holds(data.lower(), probes))
 
 
@@ -146,8 +146,10 @@ def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes, str], bool
 
 
 def with_relatives(picked: list[Row], everything: list[Row]) -> list[Row]:
-    """Those picked, with each session its agents, with each day of commits and each article its copies, with each
-    document what was distilled from it, and with that its origin.
+    """Return the picked documents and their relatives.
+
+    A session has its agents, a day of commits and an article have copies, a document has its distillate, and a
+    distillate its origin.
     """
     chosen = {row.id: row for row in picked}
     for row in everything:
@@ -167,7 +169,7 @@ def with_relatives(picked: list[Row], everything: list[Row]) -> list[Row]:
 
 
 def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
-    """What was made of the same: the same day or symbol of a clone, a copy of the same article."""
+    """Yield documents that were made of the same: a day or symbol of a clone, a copy of an article."""
     named = {name for row in picked if (name := _called(row))}
     told = {each for row in picked for each in _digests(row)}
     for row in everything:
@@ -176,7 +178,7 @@ def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
 
 
 def partly(picked: list[Row], rows: list[Row]) -> set[int]:
-    """The ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
+    """Return the ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
     ours = {row.id for row in picked}
     told = {each for row in picked if row.fields.get("source") == git.NAME for each in _digests(row)}
     others = [
@@ -186,7 +188,7 @@ def partly(picked: list[Row], rows: list[Row]) -> set[int]:
 
 
 def _called(row: Row) -> tuple[str, str] | None:
-    """What documents that were made of the same have in common, as their fields say; None where nothing tells it."""
+    """Return what documents that were made of the same have in common in their fields; None if there is nothing."""
     source = str(row.fields.get("source") or "")
     if source == git.NAME:
         return source, basename(row.path)
@@ -201,26 +203,26 @@ def _digests(row: Row) -> list[str]:
 
 
 def is_distilled(row: Row) -> bool:
-    """Whether a document was made of another by distilling."""
+    """Return True if a document was made of another by distilling."""
     return row.collection == "distilled"
 
 
 def is_session(row: Row) -> bool:
-    """Whether a document was made by a source."""
+    """Return True if a document was made by a source."""
     return registry.find(str(row.fields.get("source"))) is not None and not is_distilled(row)
 
 
 def body_of(row: Row) -> str:
-    """The text of a document as it lies on the disk, "" where that is not known."""
+    """Return the text of a document as it lies on the disk, "" if that is not known."""
     return (read_or_none(row.file) or b"").decode("utf-8", "replace") if row.file is not None else ""
 
 
 def selected(
     home: Home, connection: apsw.Connection, config: Config, chosen: Selection, everything: dict[int, Row]
 ) -> list[Row]:
-    """The documents that are named, a session by its id too, or that the filters choose; ``everything``: all there are.
+    """Return the documents that are named, also sessions by their ids, or that the filters choose.
 
-    Raises as ``export.select``.
+    ``everything``: all documents of the index. Raises as ``documents.select``.
     """
     if not chosen.references:
         rows = select(connection, config, chosen)
@@ -234,7 +236,7 @@ def selected(
 
 
 def _signed(home: Home, connection: apsw.Connection, config: Config, chosen: Selection) -> Iterator[Row]:
-    """Documents that tell no folder, where their raw files lie in one that stands for a folder of the rule."""
+    """Yield documents without a project if their raw files are in a folder named after a folder of the rule."""
     names = forgetting.covered_by_sign(home, chosen.within)
     spans = Selection(since=chosen.since, until=chosen.until)
     for row in select(connection, config, spans) if names else ():

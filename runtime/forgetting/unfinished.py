@@ -17,13 +17,13 @@ JOB = "forgetting.json"
 
 
 def note(path: str) -> dict[str, Any]:
-    """What a note says, empty where there is none. Raises EngineMissing where it is damaged, as an empty file is."""
+    """Return the contents of a note, empty if there is none. Raises EngineMissing if it is damaged or empty."""
     try:
         data = read_or_none(path)
         if data is None:
             return {}
         said: dict[str, Any] = json.loads(data)
-        # What is done here may still be to be done elsewhere.
+        # Work that is done here may still wait elsewhere.
         part = said["elsewhere"] if "here" in said else said
         if not all(isinstance(part[key], list) for key in ("documents", "marks")):
             raise ValueError(path)
@@ -37,12 +37,12 @@ def note(path: str) -> dict[str, Any]:
 
 
 def noted(home: Home) -> dict[str, Any]:
-    """What a ``brain forget`` has still to do, empty where nothing is. Raises as ``note``."""
+    """Return the remaining work of a ``brain forget``, empty if there is none. Raises as ``note``."""
     return note(join(home.state, JOB))
 
 
 def keep(home: Home, job: dict[str, Any]) -> None:
-    """Note what is to be done, beside what an earlier run has left to be done elsewhere."""
+    """Note the work to do, and keep what an earlier run has left elsewhere."""
     waiting = noted(home).get("elsewhere")
     if waiting is not None:
         mine = job.get("elsewhere", {"documents": [], "marks": []})

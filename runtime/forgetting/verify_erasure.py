@@ -42,13 +42,13 @@ _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock
 _CHUNK = 8 * 1024 * 1024
 # An id that is shorter may stand anywhere.
 _SHORT = 7
-# Stands for white space in what is looked for: no byte of any text in UTF-8.
+# Represents white space in a probe: no byte of any text in UTF-8.
 _GAP = b"\xff"
 # How much of it is found where a file is read in pieces.
 _LONGEST_GAP = 1 << 16
 _CONFIGURATION = "config.cache"
 _KEPT = ("tombstones.json", "forgetting.json")
-# What runs left, a source a file: ``ingest.pipeline.ledger``.
+# Ledgers of runs, one file a source: ``ingest.pipeline.ledger``.
 _LEDGERS = "ledger"
 # Below state/ nothing else can be made again: settings stay, and are reported where the text is in them.
 _CACHES = ("eval", "hooks", "copies", "scratch", "backup", _CONFIGURATION)
@@ -74,7 +74,7 @@ def spellings(text: str) -> list[bytes]:
 
 
 def holds(data: bytes, probes: Iterable[bytes]) -> bool:
-    """Whether ``data`` (ASCII letters lower case) holds one of ``probes``: those of ``spellings``, or any bytes."""
+    """Return True if ``data`` (ASCII letters in lower case) holds one of ``probes``: of ``spellings``, or any bytes."""
     for probe in probes:
         if _GAP not in probe:
             if probe in data:
@@ -86,9 +86,9 @@ def holds(data: bytes, probes: Iterable[bytes]) -> bool:
 
 @functools.cache
 def _white() -> bytes:
-    """An expression for what ``str.split`` takes for white space, in UTF-8 and in the escapes of JSON and shells.
+    """Return an expression for the white space of ``str.split``, in UTF-8 and in the escapes of JSON and shells.
 
-    A text in JSON that lies in JSON has its escapes escaped again.
+    JSON inside JSON has its escapes escaped again.
     """
     import re
 
@@ -107,7 +107,7 @@ def _pattern(probe: bytes) -> re.Pattern[bytes]:
 
 
 def folded(text: str) -> str:
-    """``text`` for comparing: composed (NFC), case folded, white space as one blank, without markdown's escapes."""
+    """Return ``text`` for comparing: composed (NFC), case folded, white space as one blank, no markdown escapes."""
     import unicodedata
 
     # Folding may take a composed letter apart.
@@ -115,7 +115,7 @@ def folded(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """``text`` without the backslashes that markdown allows before punctuation."""
+    """Return ``text`` without the backslashes that markdown allows before punctuation."""
     if "\\" not in text:
         return text
     import re
@@ -128,10 +128,10 @@ def _escaped(text: str, punctuation: str) -> str:
 
 
 def find(home: Home, probes: list[bytes]) -> list[str]:
-    """Paths below the home, relative to it, that hold one of ``probes`` (lower case): raw bytes, archives unpacked.
+    """Return paths below the home, relative to it, with one of ``probes`` (lower case) in their bytes or archives.
 
-    The cache of the configuration does not count: what it holds is the shipped configuration's, or that of the home's
-    own file, which is named itself.
+    The cache of the configuration does not count: it repeats the shipped configuration, or the home's own file, which
+    is named itself.
     """
     if not probes:
         return []
@@ -148,7 +148,7 @@ def find(home: Home, probes: list[bytes]) -> list[str]:
 def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
     """Take documents, and lines with ``probes`` in them, out of the queue, the logs and the caches. Raises OSError.
 
-    What killed writers left of any document goes with them, once it is a minute old: ``unsettled`` tells the rest.
+    Temporary files of killed writers are removed, too, once they are a minute old; ``unsettled`` names younger ones.
     """
     for place, _, _ in os.walk(home.root):
         sweep_temporaries(place)
@@ -187,7 +187,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
 
 
 def unsettled(home: Home) -> list[str]:
-    """What was half written just now by processes that are not seen here, as sentences: any of it may be forgotten."""
+    """Return sentences about files that unknown processes are writing now: they may hold the forgotten text."""
     young = [relpath(path, home.root) for path in _files(home) if is_left_over(os.path.basename(path))]
     return [
         f"{path} was half written less than a minute ago, by a process that was killed or runs elsewhere: in a minute,"
@@ -198,16 +198,16 @@ def unsettled(home: Home) -> list[str]:
 
 
 def questions(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> str | None:
-    """The file of the user's own questions, below the home, where ``scrub`` would take it away; None where it stays."""
+    """Return the file of the user's own questions, below the home, if ``scrub`` would remove it, else None."""
     path = join(home.state, "eval", "personal.json")
     wanted = _telling(documents, probes, units, is_json=True)
     return relpath(path, home.root) if wanted and os.path.isfile(path) and _contains(path, wanted) else None
 
 
 def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[str], *, is_json: bool) -> list[bytes]:
-    """What gives a file away that was made of documents: their text, their sessions' ids, and their names.
+    """Return what identifies a file that was made of documents: their text, their sessions' ids, and their names.
 
-    A question that is drawn from a text holds some of its words only: what it names is its document. In JSON a name is
+    A question that is drawn from a text holds only some of its words, but names its document. In JSON a name is
     a whole string: another collection's may end in the same letters.
     """
     names = [f"{collection}/{path}" for collection, path in documents]
@@ -221,7 +221,7 @@ def _telling(documents: list[tuple[str, str]], probes: list[bytes], units: list[
 
 
 def beyond(home: Home, originals: list[str]) -> list[str]:
-    """What may hold the text where the brain does not reach, as sentences."""
+    """Return sentences about places outside of Brain that may hold the text."""
     said: list[str] = []
     if originals:
         some = "s" * (len(originals) != 1)
@@ -240,7 +240,7 @@ def beyond(home: Home, originals: list[str]) -> list[str]:
 
 
 def _is_cache(name: str) -> bool:
-    """Whether what lies at ``name`` in ``state/`` may go: caches, and what an editor was given."""
+    """Return True if what lies at ``name`` in ``state/`` may go: caches, and what an editor was given."""
     return name in _CACHES or name.startswith(("edit-", "piped-"))
 
 
@@ -271,7 +271,7 @@ def _ledger(path: str, probes: list[bytes]) -> None:
     try:
         ledger: Any = json.loads(read_or_none(path) or b"{}")
     except ValueError:
-        return  # torn: the next run writes it anew, and verification names it
+        return  # torn: the next run writes the file again, and verification names it
     if not isinstance(ledger, dict):
         return
     after = {key: _sifted(value, probes) for key, value in ledger.items()}
@@ -328,7 +328,7 @@ def _contains(path: str, probes: list[bytes]) -> bool:
 
 
 def among(blocks: Iterable[bytes], probes: list[bytes]) -> bool:
-    """Whether what comes in ``blocks`` holds one of ``probes``, be it over the end of one."""
+    """Return True if what comes in ``blocks`` holds one of ``probes``, be it over the end of one."""
     longest = max(map(len, probes)) + _LONGEST_GAP
     tail = b""
     for block in blocks:
@@ -356,7 +356,7 @@ def _blocks(path: str) -> Iterator[bytes]:
 
 
 def _git(home: Home) -> list[str] | None:
-    """The remotes of the repository that the home lies in, None where it lies in none."""
+    """Return the remotes of the repository that the home lies in, None if it lies in none."""
     place = home.root
     while not os.path.exists(join(place, ".git")):
         if dirname(place) == place:
@@ -379,9 +379,9 @@ _MOST_OF_A_DOCUMENT = 1 << 16
 
 
 def search(home: Home, probes: list[bytes]) -> tuple[list[str], list[str]]:
-    """(paths of the brain's own, places of the person's) below the home that hold one of ``probes``.
+    """Return (paths of the brain's own, places of the person's) below the home that hold one of ``probes``.
 
-    Paths are as ``leftovers.find`` gives them; a place is a path and, where it can be told, ``:`` and a line.
+    Paths are as ``leftovers.find`` gives them; a place is a path and, if known, ``:`` and a line.
     """
     left: list[str] = []
     own: list[str] = []
@@ -397,7 +397,7 @@ def search(home: Home, probes: list[bytes]) -> tuple[list[str], list[str]]:
 
 
 def is_own(home: Home, path: str, places: frozenset[str]) -> bool:
-    """Whether a person wrote the file at ``path``, which is relative to the home; ``places``: of ``brains``."""
+    """Return True if a person wrote the file at ``path``, which is relative to the home; ``places``: of ``brains``."""
     parts = path.split(os.sep)
     if parts[0] == _BACKUPS and len(parts) > 2 and parts[1].startswith(_REPLACED):
         parts = parts[2:]  # a home that was put aside
@@ -411,7 +411,7 @@ def is_own(home: Home, path: str, places: frozenset[str]) -> bool:
 
 
 def brains(home: Home) -> frozenset[str]:
-    """The names below the home that are the brain's: its own, and the folders of collections."""
+    """Return the names below the home that are the brain's: its own, and the folders of collections."""
     try:
         folders = [folder.path for folder in load(home).collections.values()]
     except BrainError:
@@ -421,7 +421,7 @@ def brains(home: Home) -> frozenset[str]:
 
 
 def _is_made(path: str) -> bool:
-    """Whether a document says of itself what only the brain writes."""
+    """Return True if a document says of itself what only the brain writes."""
     try:
         with open(path, "rb") as stream:
             fields, _ = split(stream.read(_MOST_OF_A_DOCUMENT).decode("utf-8", "replace"))
@@ -446,7 +446,7 @@ def _line(stream: BinaryIO | Any, probes: Iterable[bytes]) -> str:
 
 
 def _in_backup(home: Home, path: str, probes: list[bytes]) -> list[str]:
-    """What of a backup holds it and is a person's; nothing where anything else in it does too."""
+    """Return a person's own files in a backup that hold the text; nothing if other files in it do, too."""
     if not (path.startswith(join(_BACKUPS, "")) and path.endswith(_PACKED)):
         return []
     own: list[str] = []
