@@ -111,11 +111,12 @@ def run(args: Args, context: Context) -> int:
 
 
 def _run(args: Args, context: Context) -> int:
-    from evals import arms, kept
+    from evals.arms import registry
+    from evals.runs import store
 
-    labels = args.arm or [name for name, arm in arms.ARMS.items() if args.data or arm.own]
+    labels = args.arm or [name for name, arm in registry.ARMS.items() if args.data or arm.own]
     result = _evaluate(args, context, labels, cold=args.cold or 0, baseline=args.baseline or "", fresh=args.fresh)
-    kept.remember(context.home, result)
+    store.remember(context.home, result)
     if args.json:
         context.emit(result)
     else:
@@ -127,18 +128,20 @@ def _run(args: Args, context: Context) -> int:
 
 def _evaluate(args: Args, context: Context, labels: list[str], **given: Any) -> dict[str, Any]:
     from cli.progress import Bar
-    from evals import arms, personal, sets
-    from evals.run import Settings
-    from evals.run import run as evaluate
+    from evals.arms import registry
+    from evals.questions import drawing
+    from evals.runs.run import Settings
+    from evals.runs.run import run as evaluate
+    from evals.sets import loading
 
     context.home.make()
-    chosen = [arms.Chosen(label) for label in labels]
+    chosen = [registry.Chosen(label) for label in labels]
     if args.data:
-        datasets = sets.load(args.data, context.home)
+        datasets = loading.load(args.data, context.home)
     else:
         if args.split and args.split != "all":
             raise BadInput("your own questions are held out from all tuning: they have no split", "--data PATH")
-        own, gone = personal.load(context.home)
+        own, gone = drawing.load(context.home)
         datasets = [own]
         if gone:
             warn(f"brain: {gone} questions have lost their documents: brain eval build draws others")
@@ -156,19 +159,19 @@ def _evaluate(args: Args, context: Context, labels: list[str], **given: Any) -> 
 
 def _build(args: Args, context: Context) -> int:
     from cli.progress import Bar
-    from evals import personal
+    from evals.questions import drawing
 
     paraphrase = None
     if args.paraphrase:
         from core import config
-        from evals import paraphrased
+        from evals.questions import wording
 
-        paraphrase = paraphrased.writer(config.load(context.home), context.environ)
+        paraphrase = wording.writer(config.load(context.home), context.environ)
     with Bar() as bar:
-        counts = personal.build(context.home, args.each, fresh=args.fresh, paraphrase=paraphrase, progress=bar)
+        counts = drawing.build(context.home, args.each, fresh=args.fresh, paraphrase=paraphrase, progress=bar)
     context.fields.update(n_questions=counts["questions"])
     if args.json:
-        context.emit({"schema": 1, "ok": True, "path": personal.path(context.home), **counts})
+        context.emit({"schema": 1, "ok": True, "path": drawing.path(context.home), **counts})
         return OK
     kinds = ", ".join(f"{count} of {kind}" for kind, count in counts["by_type"].items() if count)
     write(f"{counted(counts['questions'], 'question')} from {counted(counts['documents'], 'document')}: {kinds}\n")
@@ -181,19 +184,20 @@ def _build(args: Args, context: Context) -> int:
         write(f"no more paraphrases: the generator failed: {printable(counts['stopped'])}\n")
     if counts["kept"]:
         write(f"{counts['kept']} of them were there before\n")
-    write(f"kept in {personal.path(context.home)}; next: brain eval run\n")
+    write(f"kept in {drawing.path(context.home)}; next: brain eval run\n")
     return OK
 
 
 def _report(args: Args, context: Context) -> int:
     import os
 
-    from evals import kept, report
+    from evals.reporting import report
+    from evals.runs import store
 
     if len(args.words) > 1:
         raise BadInput("brain eval report takes one run", "brain eval report last")
-    history = kept.history(context.home)
-    run = kept.read(context.home, args.words[0]) if args.words else kept.last_of_sets(context.home)
+    history = store.history(context.home)
+    run = store.read(context.home, args.words[0]) if args.words else store.last_of_sets(context.home)
     if run is None and not history:
         raise BadInput("no run has ended yet", "brain eval run --data PATH, or brain eval build")
     folder = os.path.join(context.home.state, "eval")
@@ -207,19 +211,19 @@ def _report(args: Args, context: Context) -> int:
 
 
 def _compare(args: Args, context: Context) -> int:
-    from evals import compare
+    from evals.runs import tally
 
     if len(args.words) != 2:
         raise BadInput("brain eval compare takes two arms or two runs", "brain eval compare qmd-lex ask --data PATH")
-    sides = [compare.side(context.home, word) for word in args.words]
+    sides = [tally.side(context.home, word) for word in args.words]
     if sides[0] is None and sides[1] is None:
         result = _evaluate(args, context, args.words, baseline=args.words[0])
         labels = [row["arm"] for row in result["sets"][0]["arms"]]
-        sides = [compare.side(context.home, f"{result['run']}/{label}") for label in labels]
+        sides = [tally.side(context.home, f"{result['run']}/{label}") for label in labels]
     if sides[0] is None or sides[1] is None:
         missing = args.words[0 if sides[0] is None else 1]
         raise BadInput(f"there is no run {missing!r}", "compare two arms, or two runs that are kept")
-    found = compare.compare(sides[0], sides[1])
+    found = tally.compare(sides[0], sides[1])
     if args.json:
         context.emit(found)
     else:

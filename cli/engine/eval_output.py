@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from cli.render import table
 from core.counting import counted
 from core.text import printable
-from evals import metrics
-from evals.metrics import has_interval
-from evals.report import clocks, interval
+from evals.reporting.report import clocks, interval
+from evals.runs import metrics
+from evals.runs.metrics import has_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

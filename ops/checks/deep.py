@@ -39,13 +39,14 @@ def archive_makes_the_corpus(context: CheckContext) -> Iterator[Finding]:
 
 def answers_hold(context: CheckContext) -> Iterator[Finding]:
     """Most questions of the personal set still find their documents."""
-    from evals import arms_ask, personal
-    from evals.arms import Place
+    from evals.arms import asking
+    from evals.arms.registry import Place
+    from evals.questions import drawing
 
-    if not os.path.exists(personal.path(context.home)):
+    if not os.path.exists(drawing.path(context.home)):
         return
-    questions = personal.load(context.home)[0].questions[:_SAMPLE]
-    with arms_ask.ask(Place(context.home, context.config, "", None)) as answer:
+    questions = drawing.load(context.home)[0].questions[:_SAMPLE]
+    with asking.ask(Place(context.home, context.config, "", None)) as answer:
         missed = sum(question.relevant.keys().isdisjoint(answer(question.text, 10)) for question in questions)
     if missed > _LOST * len(questions):
         said = f"{missed} of {len(questions)} personal questions no longer find their document"

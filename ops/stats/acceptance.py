@@ -18,7 +18,7 @@ from core import clock
 from core.config import load
 from core.errors import BrainError, Internal, Refused
 from core.files import read_or_none, write_atomic
-from evals import kept
+from evals.runs import store
 from ops.install import installed
 from ops.stats.stats import BUDGET_MS, percentile, read
 
@@ -178,16 +178,17 @@ def _verdict(home: Home, week: int, criteria: Sequence[Criterion], thresholds: M
 
 def _measure_recall(home: Home, since: int) -> str:
     """Measure recall on the personal set, unless a run did since then; return why that failed, "" if it did not."""
-    if any(row["arm"] == _ARM and str(row["ts"]) >= clock.iso(since) for row in kept.history(home)):
+    if any(row["arm"] == _ARM and str(row["ts"]) >= clock.iso(since) for row in store.history(home)):
         return ""
-    from evals import arms, personal
-    from evals.run import Settings, run
+    from evals.arms import registry
+    from evals.questions import drawing
+    from evals.runs.run import Settings, run
 
     try:
-        if not os.path.exists(personal.path(home)):  # an existing set is the user's
-            personal.build(home, _EACH)
-        questions, _ = personal.load(home)
-        kept.remember(home, run(home, [questions], [arms.Chosen(_ARM)], Settings()))
+        if not os.path.exists(drawing.path(home)):  # an existing set is the user's
+            drawing.build(home, _EACH)
+        questions, _ = drawing.load(home)
+        store.remember(home, run(home, [questions], [registry.Chosen(_ARM)], Settings()))
     except (BrainError, OSError) as error:
         return str(error)
     return ""
@@ -297,7 +298,7 @@ def _recall(home: Home, thresholds: Mapping[str, float], ends: int, by: int, why
 
     ``why``: the reason of a failed measurement, "" for none.
     """
-    runs = [row for row in kept.history(home) if row["arm"] == _ARM and str(row["ts"]) <= clock.iso(by)]
+    runs = [row for row in store.history(home) if row["arm"] == _ARM and str(row["ts"]) <= clock.iso(by)]
     newest = runs[-1] if runs else None
     # Figures of another version's questions say nothing about these.
     like = newest.get("set", 1) if newest else 1

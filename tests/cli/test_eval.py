@@ -111,7 +111,7 @@ def test_a_run_that_is_interrupted_says_that_it_goes_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evals.run.run", interrupted)
+    monkeypatch.setattr("evals.runs.run.run", interrupted)
     small.trec(tmp_path / "kitchen")
     assert program.main(["eval", "run", "--data", str(tmp_path / "kitchen"), "-a", "ask"]) == 130
     assert capsys.readouterr().err.splitlines() == [

@@ -17,7 +17,7 @@ _TURNS = (12, 55, 20, 70, 8, 34, 48, 16)
 
 
 def dialogs() -> list[dict[str, Any]]:
-    """The set, as ``evals.locomo`` reads it."""
+    """The set, as ``evals.sets.locomo`` reads it."""
     found: list[dict[str, Any]] = json.loads((_DATA / "invented.json").read_text(encoding="utf-8"))
     talk = [line.split("|") for line in (_DATA / "talk.txt").read_text(encoding="utf-8").splitlines()]
     for number, dialog in enumerate(found):

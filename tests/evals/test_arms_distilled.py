@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from core.home import Home
-from evals.arms import ARMS, Place
+from evals.arms.registry import ARMS, Place
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 

@@ -8,8 +8,8 @@ import pytest
 
 from core import config
 from core.home import Home
-from evals import arms_query
-from evals.arms import ARMS, Place, Unavailable
+from evals.arms import engine
+from evals.arms.registry import ARMS, Place, Unavailable
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import make
 from qmd.index.store import open_index
@@ -38,13 +38,13 @@ def place(home: Home) -> Place:
 def test_without_a_generator_or_vectors_the_arm_says_so(
     place: Place, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(Unavailable, match="nothing is embedded"), arms_query.query(place):
+    with pytest.raises(Unavailable, match="nothing is embedded"), engine.query(place):
         pass
-    with pytest.raises(Unavailable, match="there is no generator"), arms_query.expanded(place):
+    with pytest.raises(Unavailable, match="there is no generator"), engine.expanded(place):
         pass
     monkeypatch.setenv("QMD_GENERATE_MODEL", "openai:small")
     endpoint.always = says({"error": "no"}, 404)
-    with pytest.raises(Unavailable, match="HTTP 404"), arms_query.expanded(place):
+    with pytest.raises(Unavailable, match="HTTP 404"), engine.expanded(place):
         pass
 
 

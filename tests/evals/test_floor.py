@@ -15,9 +15,11 @@ import qmd.search.search
 import runtime.asking.plan
 from core import config
 from core.home import Home
-from evals import arms_ask, corpora, metrics, sets
-from evals.arms import Place
-from evals.dataset import Dataset
+from evals.arms import asking
+from evals.arms.registry import Place
+from evals.runs import corpora, metrics
+from evals.sets import loading
+from evals.sets.dataset import Dataset
 from tests.evals import invented
 
 # As measured: hit@1 75.0, hit@5 98.6, nDCG@10 87.7; one question that falls from first to second costs 0.5 of nDCG.
@@ -55,7 +57,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Places]:
     (folder / "invented.json").write_text(json.dumps(invented.dialogs()), encoding="utf-8")
     home = Home(str(folder / "home"))
     home.make()
-    (dataset,) = sets.load([str(folder / "invented.json")], home)
+    (dataset,) = loading.load([str(folder / "invented.json")], home)
     places = []
     for corpus in dataset.corpora:
         built = corpora.build(home, corpus)
@@ -74,7 +76,7 @@ def _utc() -> Iterator[None]:
 def _measure(dataset: Dataset, places: Places) -> dict[str, float]:
     rows = []
     for name, place in places:
-        with arms_ask.ask(place, min_score="0") as answer:
+        with asking.ask(place, min_score="0") as answer:
             for question in dataset.questions:
                 if question.corpus == name:
                     ranked = [place.identify(found) for found in answer(question.text, metrics.DEPTH)]
@@ -128,7 +130,7 @@ def test_words_alone_tell_what_was_never_spoken_of(asked: tuple[Dataset, Places]
     dataset, places = asked
     lost = answered = 0
     for name, place in places:
-        with arms_ask.ask(place) as answer:
+        with asking.ask(place) as answer:
             own = [question for question in dataset.questions if question.corpus == name]
             lost += sum(not answer(question.text, 5) for question in own)
             answered += sum(bool(answer(question, 5)) for question in ELSEWHERE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.metrics import DEPTH, NAMES, interval, mean, measures, percentile
+from evals.runs.metrics import DEPTH, NAMES, interval, mean, measures, percentile
 
 
 def test_measures_are_what_they_are_by_hand() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from core import config
 from core.errors import BadInput, EngineMissing, EngineTimeout
 from core.home import Home
-from evals import candidates, paraphrased, personal
-from evals.candidates import HELD, Pool
-from evals.dataset import order
+from evals.questions import candidates, drawing, wording
+from evals.questions.candidates import HELD, Pool
+from evals.sets.dataset import order
 from qmd.index.store import open_index
 from runtime.capture.indexing import index
 from tests.qmd.embedding.endpoint import Endpoint, says
@@ -58,7 +58,7 @@ def memory(home: Home) -> Home:
 
 def _questions(home: Home) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    for question in json.loads(Path(personal.path(home)).read_text())["questions"]:
+    for question in json.loads(Path(drawing.path(home)).read_text())["questions"]:
         found.setdefault(question["type"], []).append(question)
     return found
 
@@ -72,7 +72,7 @@ def _pools(home: Home) -> dict[str, Pool]:
 
 
 def test_questions_are_what_a_person_remembers_of_one_document(memory: Home) -> None:
-    counts = personal.build(memory, 40)
+    counts = drawing.build(memory, 40)
     found = _questions(memory)
     assert [(q["text"], q["relevant"]) for q in found["decision"]] == [
         ("what did we decide about redis ledger sqlite", ["brain/one.md"])
@@ -82,7 +82,7 @@ def test_questions_are_what_a_person_remembers_of_one_document(memory: Home) -> 
     assert {(q["text"], *q["relevant"]) for q in found["command"]} == {
         ("the git command to ledger repair push origin", "brain/two.md")
     }, "the build stands in five documents"
-    assert (counts["documents"], counts["version"], counts["replaced"]) == (7, personal.VERSION, None)
+    assert (counts["documents"], counts["version"], counts["replaced"]) == (7, drawing.VERSION, None)
     assert counts["questions"] == sum(len(each) for each in found.values())
     drawn = [q for kind, each in found.items() for q in each if kind != "date" and not kind.startswith("exact")]
     uses = [document for q in drawn for document in q["relevant"]]
@@ -90,7 +90,7 @@ def test_questions_are_what_a_person_remembers_of_one_document(memory: Home) -> 
 
 
 def test_no_question_is_a_sentence_of_its_document_unless_its_type_says_so(memory: Home) -> None:
-    personal.build(memory, 40)
+    drawing.build(memory, 40)
     texts = "\n".join(path.read_text().casefold() for path in Path(memory.root, "brain").glob("*.md"))
     found = _questions(memory)
     assert {"title", "decision", "command", "error", "date", "exact-command", "exact-error"} <= found.keys()
@@ -107,7 +107,7 @@ def test_a_question_that_fits_two_documents_is_not_drawn(memory: Home) -> None:
     again = "Redis was slow; the ledger of the other project is in sqlite."
     (Path(memory.root, "brain") / "again.md").write_text(_session(8, again))
     index(memory, config.load(memory), roots=[])
-    personal.build(memory, 40)
+    drawing.build(memory, 40)
     assert "decision" not in _questions(memory)
 
 
@@ -122,7 +122,7 @@ def test_days_ask_for_all_documents_of_the_day(memory: Home) -> None:
     days = dict(_pools(memory)["date"].candidates())
     assert days["1 June 2026"] == [f"brain/{number}.md" for number in range(3, 8)]
     assert days["28 April 2026"] == ["brain/one.md"]
-    personal.build(memory, 40)
+    drawing.build(memory, 40)
     assert "what did I do on 1 June 2026?" in {question["text"] for question in _questions(memory)["date"]}
 
 
@@ -133,12 +133,12 @@ def test_a_generator_puts_titles_and_decisions_in_other_words(memory: Home) -> N
         sent.append(text)
         return "" if len(sent) == 1 else f"storage question number{len(sent)} please"
 
-    counts = personal.build(memory, 2, paraphrase=paraphrase)
+    counts = drawing.build(memory, 2, paraphrase=paraphrase)
     found = _questions(memory)["paraphrase"]
     assert len(found) == counts["by_type"]["paraphrase"] == 2
     assert len(sent) == 3, "what came to nothing is made up for, and no more is sent than is needed"
     assert all(question["copied"] == 0 for question in found)
-    personal.build(memory, 2)
+    drawing.build(memory, 2)
     assert _questions(memory)["paraphrase"] == found, "they stay without a generator"
     sent.clear()
 
@@ -146,7 +146,7 @@ def test_a_generator_puts_titles_and_decisions_in_other_words(memory: Home) -> N
         sent.append(text)
         return ""
 
-    personal.build(memory, 2, fresh=True, paraphrase=refuse)
+    drawing.build(memory, 2, fresh=True, paraphrase=refuse)
     assert "paraphrase" not in _questions(memory)
     assert len(sent) == 4, "at most twice as many as are wanted"
 
@@ -155,10 +155,10 @@ def test_paraphrases_come_from_the_configured_generator(
     home: Home, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BadInput, match="no generator"):
-        paraphrased.writer(config.load(home), {})
+        wording.writer(config.load(home), {})
     environ = {"QMD_GENERATE_MODEL": "openai:small", "OPENAI_BASE_URL": endpoint.url}
     endpoint.always = says(chat('"Where do we store\\nthe records?"\n'))
-    write = paraphrased.writer(config.load(home), environ)
+    write = wording.writer(config.load(home), environ)
     assert write("The ledger is in sqlite.") == "Where do we store\\nthe records?"
     for answer in ("no", "word " * 80, "what is \x1b[31m this one"):
         endpoint.always = says(chat(answer))
@@ -174,12 +174,12 @@ def test_a_generator_that_fails_ends_its_type_alone_and_the_report_says_why(memo
             raise EngineTimeout("no answer within 30 s", "wait a moment")
         return f"storage question number{len(sent)} please"
 
-    counts = personal.build(memory, 40, paraphrase=paraphrase)
+    counts = drawing.build(memory, 40, paraphrase=paraphrase)
     assert len(sent) == 3
     assert counts["stopped"] == "no answer within 30 s (wait a moment)"
     assert len(_questions(memory)["paraphrase"]) == 2
     assert {"title", "decision", "command", "date"} <= _questions(memory).keys()
-    assert personal.build(memory, 40)["stopped"] is None
+    assert drawing.build(memory, 40)["stopped"] is None
 
 
 def test_no_secret_and_no_private_span_is_kept_in_a_question_or_sent(memory: Home, endpoint: Endpoint) -> None:
@@ -194,70 +194,70 @@ def test_no_secret_and_no_private_span_is_kept_in_a_question_or_sent(memory: Hom
         sent.append(text)
         return f"storage question number{len(sent)} please"
 
-    personal.build(memory, 40, paraphrase=paraphrase)
-    told = Path(personal.path(memory)).read_text() + "\n".join(sent)
+    drawing.build(memory, 40, paraphrase=paraphrase)
+    told = Path(drawing.path(memory)).read_text() + "\n".join(sent)
     assert "marmot" in told
     assert "pangolin" not in told
     assert key[4:40] not in told
     endpoint.always = says(chat("Where do we keep the records?"))
     environ = {"QMD_GENERATE_MODEL": "openai:small", "OPENAI_BASE_URL": endpoint.url}
-    paraphrased.writer(config.load(memory), environ)(said)
+    wording.writer(config.load(memory), environ)(said)
     assert "marmot" in json.dumps(endpoint.requests[-1][2])
     assert key[4:40] not in json.dumps(endpoint.requests[-1][2])
 
 
 def test_a_set_of_another_version_is_asked_as_it_is_and_drawn_anew(memory: Home) -> None:
     old = {"id": "title-1", "text": "The amber gearbox", "type": "title", "relevant": ["brain/one.md"]}
-    file = Path(personal.path(memory))
+    file = Path(drawing.path(memory))
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"schema": 1, "questions": [old]}))
-    dataset, _ = personal.load(memory)
+    dataset, _ = drawing.load(memory)
     assert ([question.text for question in dataset.questions], dataset.about["set_version"]) == ([old["text"]], 1)
-    counts = personal.build(memory, 3)
+    counts = drawing.build(memory, 3)
     assert (counts["replaced"], counts["kept"]) == (1, 0)
-    dataset, _ = personal.load(memory)
-    assert (dataset.about["set_version"], dataset.about["copied"]["exact-command"]) == (personal.VERSION, 1.0)
+    dataset, _ = drawing.load(memory)
+    assert (dataset.about["set_version"], dataset.about["copied"]["exact-command"]) == (drawing.VERSION, 1.0)
 
 
 def test_the_same_memory_gives_the_same_questions(memory: Home) -> None:
-    personal.build(memory, 3)
+    drawing.build(memory, 3)
     first = _questions(memory)
-    personal.build(memory, 3, fresh=True)
+    drawing.build(memory, 3, fresh=True)
     assert _questions(memory) == first
 
 
 def test_questions_stay_while_their_documents_do(memory: Home) -> None:
-    personal.build(memory, 3)
+    drawing.build(memory, 3)
     before = _questions(memory)["title"]
     (Path(memory.root, "brain") / "new.md").write_text(_session(77, "- Bash: make a new one now", day="2026-07-01"))
     (Path(memory.root) / before[0]["relevant"][0]).unlink()
     index(memory, config.load(memory), roots=[])
-    _, gone = personal.load(memory)
+    _, gone = drawing.load(memory)
     assert gone >= 1
-    counts = personal.build(memory, 3)
+    counts = drawing.build(memory, 3)
     after = _questions(memory)["title"]
     assert [q for q in after if q in before] == before[1:]
     assert counts["kept"] < counts["questions"]
-    assert personal.load(memory)[1] == 0
+    assert drawing.load(memory)[1] == 0
 
 
 def test_the_set_is_private_and_says_that_it_is_held_out(memory: Home) -> None:
-    personal.build(memory, 5)
-    file = Path(personal.path(memory))
+    drawing.build(memory, 5)
+    file = Path(drawing.path(memory))
     assert file.stat().st_mode & 0o077 == 0
     assert json.loads(file.read_text())["held_out"] is True
 
 
 def test_without_documents_or_without_questions_it_says_what_to_do(home: Home) -> None:
     with pytest.raises(EngineMissing):
-        personal.build(home, 5)
+        drawing.build(home, 5)
     with pytest.raises(BadInput) as failure:
-        personal.load(home)
+        drawing.load(home)
     assert "brain eval build" in failure.value.fix
-    os.makedirs(os.path.dirname(personal.path(home)))
-    Path(personal.path(home)).write_text("{")
+    os.makedirs(os.path.dirname(drawing.path(home)))
+    Path(drawing.path(home)).write_text("{")
     with pytest.raises(BadInput, match="damaged"):
-        personal.load(home)
+        drawing.load(home)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=120))

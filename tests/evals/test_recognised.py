@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals import recognised
+from evals.questions import recognition
 
 ERRORS = [
     ("src/a.ts(20,3): error TS2322: Type 'x' is not assignable to type 'y'.", "type error", "a.ts"),
@@ -47,7 +47,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("line", "kind", "file"), ERRORS, ids=[str(number) for number in range(len(ERRORS))])
 def test_what_compilers_test_runners_and_shells_print_is_an_error(line: str, kind: str, file: str) -> None:
-    found = recognised.error(line)
+    found = recognition.error(line)
     assert found is not None
     assert (found.kind, found.file) == (kind, file)
 
@@ -64,7 +64,7 @@ def test_what_compilers_test_runners_and_shells_print_is_an_error(line: str, kin
     ],
 )  # fmt: skip
 def test_statistics_code_and_listings_are_none(line: str) -> None:
-    assert recognised.error(line) is None
+    assert recognition.error(line) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_statistics_code_and_listings_are_none(line: str) -> None:
     ],
 )
 def test_a_decision_decides_something(sentence: str, is_one: bool) -> None:
-    assert recognised.decides(sentence) is is_one
+    assert recognition.decides(sentence) is is_one
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_a_decision_decides_something(sentence: str, is_one: bool) -> None:
     ],
 )
 def test_a_command_is_looked_for_where_it_did_something(line: str, program: str, is_sought: bool) -> None:
-    made = recognised.call(line)
+    made = recognition.call(line)
     assert made is not None
-    assert (made.program, recognised.sought(made)) == (program, is_sought)
+    assert (made.program, recognition.sought(made)) == (program, is_sought)
 
 
 def test_other_tools_and_other_lines_are_no_calls() -> None:
     for line in ("- Read: /x/y.py", "git push origin main", "- [ ] Bash: make it so"):
-        assert recognised.call(line) is None
-    assert recognised.call("- Bash: make test-all now  # Run all tests") == (
+        assert recognition.call(line) is None
+    assert recognition.call("- Bash: make test-all now  # Run all tests") == (
         "make test-all now",
         "make",
         "Run all tests",
@@ -125,7 +125,7 @@ def test_other_tools_and_other_lines_are_no_calls() -> None:
 @given(st.text(alphabet=" :.()[]-!/\\'\"aE1eérrorfailed\n", max_size=200))
 def test_any_line_is_read(line: str) -> None:
     for prefix in ("", "- Bash: ", "error: "):
-        recognised.error(prefix + line)
-        recognised.decides(prefix + line)
-        made = recognised.call(prefix + line)
-        assert made is None or recognised.sought(made) in (True, False)
+        recognition.error(prefix + line)
+        recognition.decides(prefix + line)
+        made = recognition.call(prefix + line)
+        assert made is None or recognition.sought(made) in (True, False)

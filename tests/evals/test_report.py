@@ -12,11 +12,13 @@ import pytest
 
 from core.errors import BadInput
 from core.home import Home
-from evals import chart, compare, kept, report, sets
-from evals.arms import Chosen
-from evals.chart import label
-from evals.metrics import LEAST
-from evals.run import Settings, run
+from evals.arms.registry import Chosen
+from evals.reporting import chart, report
+from evals.reporting.chart import label
+from evals.runs import store, tally
+from evals.runs.metrics import LEAST
+from evals.runs.run import Settings, run
+from evals.sets import loading
 from tests.evals import small
 
 
@@ -24,7 +26,7 @@ from tests.evals import small
 def figures(home: Home, tmp_path: Path) -> dict[str, Any]:
     small.trec(tmp_path / "data" / "kit|chen $x$")
     arms = [Chosen(name) for name in ("qmd-lex", "ask", "real-qmd")]
-    return run(home, sets.load([str(tmp_path / "data")], home), arms, Settings())
+    return run(home, loading.load([str(tmp_path / "data")], home), arms, Settings())
 
 
 def _row(month: int, arm: str, share: float) -> dict[str, Any]:
@@ -114,26 +116,26 @@ def test_names_in_a_chart_are_characters_that_its_font_has() -> None:
 
 
 def test_runs_are_found_by_name_and_from_the_last_one_back(figures: dict[str, Any], home: Home) -> None:
-    assert kept.read(home, "last")["run"] == figures["run"] == kept.read(home, figures["run"])["run"]
+    assert store.read(home, "last")["run"] == figures["run"] == store.read(home, figures["run"])["run"]
     for name in ("last~1", "last~x", "nothing", "", "../runs"):
-        assert kept.find(home, name) is None
+        assert store.find(home, name) is None
     with pytest.raises(BadInput):
-        kept.read(home, "nothing")
+        store.read(home, "nothing")
 
 
 def test_a_run_against_itself_differs_in_nothing(figures: dict[str, Any], home: Home) -> None:
-    one, other = (compare.side(home, name) for name in ("last/qmd-lex", "last/ask"))
+    one, other = (tally.side(home, name) for name in ("last/qmd-lex", "last/ask"))
     assert one is not None
     assert other is not None
-    (found,) = compare.compare(one, other)["sets"]
+    (found,) = tally.compare(one, other)["sets"]
     assert (found["questions"], found["changed"]) == (4, [])
     assert (found["a"], found["b"]) == ("qmd-lex", "ask")
 
 
 def test_changed_questions_are_listed_with_their_ranks(figures: dict[str, Any], home: Home) -> None:
-    side = compare.side(home, "last/ask")
+    side = tally.side(home, "last/ask")
     assert side is not None
-    file = Path(kept.answers_file(side.place, figures["sets"][0]["name"], "ask"))
+    file = Path(store.answers_file(side.place, figures["sets"][0]["name"], "ask"))
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     for row in rows:
         if row.get("id") == "q1":
@@ -141,9 +143,9 @@ def test_changed_questions_are_listed_with_their_ranks(figures: dict[str, Any], 
         if row.get("id") == "q2":
             row["ranked"] = []
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    one = compare.side(home, "last/qmd-lex")
+    one = tally.side(home, "last/qmd-lex")
     assert one is not None
-    (found,) = compare.compare(one, side)["sets"]
+    (found,) = tally.compare(one, side)["sets"]
     assert [(c["id"], c["before"], c["after"]) for c in found["changed"]] == [("q2", 1, 0), ("q1", 1, 3)]
     assert found["differences"]["hit@1"]["mean"] == -0.5
     assert found["differences"]["hit@5"]["mean"] == -0.25
@@ -152,11 +154,11 @@ def test_changed_questions_are_listed_with_their_ranks(figures: dict[str, Any], 
 def test_an_arm_that_a_run_has_not_is_refused(figures: dict[str, Any], home: Home) -> None:
     assert figures["ok"]
     with pytest.raises(BadInput, match="has no arm"):
-        compare.side(home, "last/inproc-bm25")
-    assert compare.side(home, "qmd-lex") is None
+        tally.side(home, "last/inproc-bm25")
+    assert tally.side(home, "qmd-lex") is None
 
 
 def test_history_passes_over_what_is_torn(home: Home) -> None:
-    assert kept.history(home) == []
-    Path(home.logs, kept.HISTORY).write_text(json.dumps(_row(3, "ask", 0.5)) + '\n{"ts": 1}\n[1]\n{"half')
-    assert [row["run"] for row in kept.history(home)] == ["r3"]
+    assert store.history(home) == []
+    Path(home.logs, store.HISTORY).write_text(json.dumps(_row(3, "ask", 0.5)) + '\n{"ts": 1}\n[1]\n{"half')
+    assert [row["run"] for row in store.history(home)] == ["r3"]

@@ -13,10 +13,14 @@ import pytest
 from core import config
 from core.errors import BadInput, Internal
 from core.home import Home
-from evals import arms_ask, arms_warm, child, corpora, personal, report, run, sets
-from evals.arms import Chosen, Place, Unavailable
-from evals.dataset import split_of
-from evals.run import Settings
+from evals.arms import asking, child
+from evals.arms.registry import Chosen, Place, Unavailable
+from evals.questions import drawing
+from evals.reporting import report
+from evals.runs import corpora, run
+from evals.runs.run import Settings
+from evals.sets import loading
+from evals.sets.dataset import split_of
 from qmd.embedding.embedder import alone
 from runtime.capture.indexing import index
 from tests.evals import small
@@ -38,7 +42,7 @@ def indexed(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of scratch homes in which the sets of ``data`` are indexed and embedded."""
     home = Home(str(tmp_path_factory.mktemp("indexed")))
     home.make()
-    for each in sets.load([str(data)], home):
+    for each in loading.load([str(data)], home):
         for corpus in each.corpora:
             corpora.build(home, corpus, vectors=True)
     return Path(corpora.cache(home))
@@ -53,7 +57,7 @@ def ready(home: Home, indexed: Path) -> Home:
 
 def _run(home: Home, data: Path, *arms: str, **given: Any) -> dict[str, Any]:
     settings = Settings(**{name: given.pop(name) for name in list(given) if name in Settings._fields})
-    return run.run(home, sets.load([str(data)], home), [Chosen(arm) for arm in arms], settings, **given)
+    return run.run(home, loading.load([str(data)], home), [Chosen(arm) for arm in arms], settings, **given)
 
 
 def _rows(result: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
@@ -187,14 +191,14 @@ def test_the_warm_arm_is_the_whole_path_with_the_model_encoding(ready: Home, dat
 def test_a_model_that_does_not_load_is_why_the_warm_arm_is_skipped(
     ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (dataset,) = sets.load([str(data / "trec")], ready)
+    (dataset,) = loading.load([str(data / "trec")], ready)
     built = corpora.build(ready, dataset.corpora[0], vectors=True)
     scratch = Home(built.root)
     place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
     monkeypatch.setenv("PYTHONPATH", str(data))
     (data / "onnxruntime.py").write_text("raise MemoryError('none left')")
     try:
-        with pytest.raises(Unavailable, match="did not load"), arms_warm.warm(place):
+        with pytest.raises(Unavailable, match="did not load"), asking.warm(place):
             pass
     finally:
         (data / "onnxruntime.py").unlink()
@@ -204,8 +208,8 @@ def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
     Path(home.root, "inbox").mkdir()
     Path(home.root, "inbox", "one.md").write_text("# Graphite for the printer gearbox\n\nTwice a year.\n")
     index(home, config.load(home), roots=[])
-    personal.build(home, 5)
-    dataset, _ = personal.load(home)
+    drawing.build(home, 5)
+    dataset, _ = drawing.load(home)
     result = run.run(home, [dataset], [Chosen("qmd-vec"), Chosen("ask-warm")], Settings())
     for row in result["sets"][0]["arms"]:
         assert "brain embed" in row["skipped"]
@@ -214,20 +218,20 @@ def test_an_arm_of_vectors_says_where_there_are_none(home: Home) -> None:
 def test_what_this_versions_ask_cannot_do_is_skipped_with_its_reason(
     ready: Home, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (dataset,) = sets.load([str(data / "trec")], ready)
+    (dataset,) = loading.load([str(data / "trec")], ready)
     built = corpora.build(ready, dataset.corpora[0])
     scratch = Home(built.root)
     place = Place(scratch, config.load(scratch), "", json.loads(Path(built.ids).read_text()))
-    monkeypatch.setattr("evals.arms_ask.Request", type("Request", (), {"__slots__": ("limit",)}))
+    monkeypatch.setattr("evals.arms.asking.Request", type("Request", (), {"__slots__": ("limit",)}))
     for opened, said in (
-        (lambda: arms_ask.hybrid(place), "no hybrid search"),
-        (lambda: arms_ask.reranked(place), "no reranker"),
-        (lambda: arms_ask.ask(place, mode="lex").__enter__(), "no mode"),
+        (lambda: asking.hybrid(place), "no hybrid search"),
+        (lambda: asking.reranked(place), "no reranker"),
+        (lambda: asking.ask(place, mode="lex").__enter__(), "no mode"),
     ):
         with pytest.raises(Unavailable, match=said):
             opened()
     with pytest.raises(BadInput):
-        arms_ask.ask(place, min_score="much")
+        asking.ask(place, min_score="much")
 
 
 @pytest.mark.parametrize(
@@ -317,7 +321,7 @@ def test_a_worker_that_dies_is_an_error_with_its_last_words(home: Home) -> None:
 
 
 def test_a_run_waits_for_what_a_killed_one_left_embedding(home: Home, data: Path) -> None:
-    (dataset,) = sets.load([str(data / "trec")], home)
+    (dataset,) = loading.load([str(data / "trec")], home)
     root = corpora.build(home, dataset.corpora[0]).root
     job = {"op": "embed", "home": root}
     with ThreadPoolExecutor(1) as pool:

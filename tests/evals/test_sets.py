@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput
 from core.home import Home
-from evals import sets
-from evals.dataset import Dataset, Question, foreign, order, select, split_of
+from evals.sets import loading
+from evals.sets.dataset import Dataset, Question, foreign, order, select, split_of
 from tests.evals import small
 
 
@@ -23,14 +23,14 @@ def test_every_form_in_a_folder_is_found_and_nothing_else(tmp_path: Path, home: 
     (tmp_path / "README.md").write_text("words")
     (tmp_path / "other.json").write_text('{"no": "set"}')
     (tmp_path / "empty").mkdir()
-    found = sets.load([str(tmp_path)], home)
+    found = loading.load([str(tmp_path)], home)
     assert [dataset.name for dataset in found] == ["a-fixture", "b-trec", "c-locomo"]
-    again = sets.load([str(tmp_path / name) for name in ("c-locomo.json", "a-fixture.json", "b-trec")], home)
+    again = loading.load([str(tmp_path / name) for name in ("c-locomo.json", "a-fixture.json", "b-trec")], home)
     assert [dataset.key for dataset in again] == [dataset.key for dataset in found]
 
 
 def test_trec_keeps_grades_and_types_and_leaves_what_nobody_judged(tmp_path: Path, home: Home) -> None:
-    (dataset,) = sets.load([str(small.trec(tmp_path / "set"))], home)
+    (dataset,) = loading.load([str(small.trec(tmp_path / "set"))], home)
     by_id = {question.id: question for question in dataset.questions}
     assert set(by_id) == {"q1", "q2", "q3", "q4"}
     assert by_id["q1"].relevant == {"tea": 2}
@@ -39,7 +39,7 @@ def test_trec_keeps_grades_and_types_and_leaves_what_nobody_judged(tmp_path: Pat
 
 
 def test_an_id_that_is_no_file_name_stays_within_the_folder(tmp_path: Path, home: Home) -> None:
-    (dataset,) = sets.load([str(small.trec(tmp_path / "set"))], home)
+    (dataset,) = loading.load([str(small.trec(tmp_path / "set"))], home)
     place = tmp_path / "out" / "docs"
     place.mkdir(parents=True)
     names = dataset.corpora[0].write(place)
@@ -53,7 +53,7 @@ def test_what_a_spreadsheet_leaves_at_the_end_of_a_line_is_no_field(tmp_path: Pa
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "body": "one"}\n')
     (tmp_path / "queries.tsv").write_text("question_id\tquestion\t\n1\tone thing\t\t\n")
     (tmp_path / "qrels.tsv").write_text("1\ta\t1\t\n")
-    (dataset,) = sets.load([str(tmp_path)], home)
+    (dataset,) = loading.load([str(tmp_path)], home)
     assert ([question.relevant for question in dataset.questions], dataset.left_out) == ([{"a": 1}], 0)
 
 
@@ -63,12 +63,12 @@ def test_four_fields_headings_and_a_folder_of_documents_are_taken(tmp_path: Path
     (tmp_path / "docs" / "two.txt").write_text("two\n")
     (tmp_path / "queries.tsv").write_text("query-id\ttext\n1\tone thing\n2\ttwo things\n")
     (tmp_path / "qrels.tsv").write_text("1 0 sub/one 1\n2 0 two.txt 3\n")
-    (dataset,) = sets.load([str(tmp_path)], home)
+    (dataset,) = loading.load([str(tmp_path)], home)
     assert [question.relevant for question in dataset.questions] == [{"sub/one.md": 1}, {"two.txt": 3}]
 
 
 def test_locomo_questions_point_at_sessions(tmp_path: Path, home: Home) -> None:
-    (dataset,) = sets.load([str(small.locomo(tmp_path / "talk.json"))], home)
+    (dataset,) = loading.load([str(small.locomo(tmp_path / "talk.json"))], home)
     assert [corpus.name for corpus in dataset.corpora] == ["conv-1", "conv-2"]
     assert [(q.corpus, q.kind, sorted(q.relevant)) for q in dataset.questions] == [
         ("conv-1", "single-hop", ["D1"]),
@@ -78,7 +78,7 @@ def test_locomo_questions_point_at_sessions(tmp_path: Path, home: Home) -> None:
 
 
 def test_locomo_sessions_become_transcripts_with_their_own_dates(tmp_path: Path, home: Home) -> None:
-    (dataset,) = sets.load([str(small.locomo(tmp_path / "talk.json"))], home)
+    (dataset,) = loading.load([str(small.locomo(tmp_path / "talk.json"))], home)
     place = tmp_path / "out"
     place.mkdir()
     names = dataset.corpus("conv-1").write(place)
@@ -123,7 +123,7 @@ def test_no_session_of_a_dialog_is_lost_to_a_gap_a_missing_date_or_a_picture(tmp
         "session_6_date_time": "1:00 am on 9 July, 2023",
         "session_1_summary": "words",
     }
-    (dataset,) = sets.load([str(_talk(tmp_path, sessions, []))], home)
+    (dataset,) = loading.load([str(_talk(tmp_path, sessions, []))], home)
     written = _written(dataset, tmp_path)
     said = {name: [record["message"]["content"] for record in records] for name, records in written.items()}
     assert said == {
@@ -150,7 +150,7 @@ def test_no_session_of_a_dialog_is_lost_to_a_gap_a_missing_date_or_a_picture(tmp
 def test_evidence_is_read_in_every_form_that_the_data_has(
     tmp_path: Path, home: Home, evidence: Any, found: list[str] | None
 ) -> None:
-    (dataset,) = sets.load([str(_talk(tmp_path, {}, [{"question": "Who else?", "evidence": evidence}]))], home)
+    (dataset,) = loading.load([str(_talk(tmp_path, {}, [{"question": "Who else?", "evidence": evidence}]))], home)
     assert [sorted(q.relevant) for q in dataset.questions[1:]] == ([found] if found else [])
     assert dataset.left_out == (0 if found else 1)
 
@@ -160,7 +160,7 @@ def test_what_cannot_be_scored_is_left_out_and_counted(tmp_path: Path, home: Hom
     path = _talk(tmp_path, {}, questions)
     silent = {"conversation": {"session_1": []}, "qa": [{"question": "What?", "evidence": ["D1:1"]}]}
     path.write_text(json.dumps([*json.loads(path.read_text()), silent, {"sample_id": "d", "conversation": {}}]))
-    (dataset,) = sets.load([str(path)], home)
+    (dataset,) = loading.load([str(path)], home)
     assert [corpus.name for corpus in dataset.corpora] == ["c"]
     assert [q.text for q in dataset.questions] == ["Who adopted a parrot?", "half of ? one"]
     assert dataset.left_out == 3
@@ -169,7 +169,7 @@ def test_what_cannot_be_scored_is_left_out_and_counted(tmp_path: Path, home: Hom
 def test_one_dialog_alone_is_a_set(tmp_path: Path, home: Home) -> None:
     path = _talk(tmp_path, {}, [])
     path.write_text(json.dumps(json.loads(path.read_text())[0]))
-    (dataset,) = sets.load([str(path)], home)
+    (dataset,) = loading.load([str(path)], home)
     assert [q.id for q in dataset.questions] == ["c/0"]
 
 
@@ -182,24 +182,24 @@ def test_one_dialog_alone_is_a_set(tmp_path: Path, home: Home) -> None:
 )
 def test_a_dialog_that_cannot_be_read_is_named(tmp_path: Path, home: Home, sessions: Any, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        sets.load([str(_talk(tmp_path, sessions, []))], home)
+        loading.load([str(_talk(tmp_path, sessions, []))], home)
 
 
 def test_a_broken_set_in_a_folder_is_no_set_that_is_passed_over(tmp_path: Path, home: Home) -> None:
     small.trec(tmp_path / "good")
     (tmp_path / "bench.json").write_text('{"queries": [{"query": "tea", "expected_files": "tea.md"}]}')
     with pytest.raises(BadInput, match=r"bench.json: Invalid fixture"):
-        sets.load([str(tmp_path)], home)
+        loading.load([str(tmp_path)], home)
     (tmp_path / "bench.json").write_text('[{"conversation": {}, "qa": []}, {"talk": {}}]')
     with pytest.raises(BadInput, match=r"bench.json: dialog-2"):
-        sets.load([str(tmp_path)], home)
+        loading.load([str(tmp_path)], home)
 
 
 def test_grades_headings_and_questions_are_read_as_others_write_them(tmp_path: Path, home: Home) -> None:
     folder = small.trec(tmp_path / "set")
     (folder / "queries.tsv").write_bytes(b"q1 how hot is green tea\r\nq2\t\r\nq4\tplums\r\n")
     (folder / "qrels.tsv").write_bytes(b"topic\titer\tdoc\trel\r\nq1 0 tea 2.0\r\nq2 0 tea 1\r\nq9 0 tea 1\r\n")
-    (dataset,) = sets.load([str(folder)], home)
+    (dataset,) = loading.load([str(folder)], home)
     assert [(q.id, q.text, q.relevant) for q in dataset.questions] == [("q1", "how hot is green tea", {"tea": 2})]
     assert dataset.left_out == 2
 
@@ -223,18 +223,18 @@ def beir(folder: Path) -> Path:
 
 def test_a_set_of_beirs_is_judged_by_its_test_or_by_the_file_that_is_named(tmp_path: Path, home: Home) -> None:
     folder = beir(tmp_path / "scifact")
-    (dataset,) = sets.load([str(tmp_path)], home)
+    (dataset,) = loading.load([str(tmp_path)], home)
     assert (dataset.name, dataset.left_out) == ("scifact", 2)
     assert [(q.id, q.text, q.relevant) for q in dataset.questions] == [("q1", "how hot", {"1": 2})]
     place = tmp_path / "out"
     place.mkdir()
     assert sorted(dataset.corpora[0].write(place).values()) == ["1", "2"]
     assert (place / "1.md").read_text() == "# Tea\n\nGreen tea.\n"
-    (dev,) = sets.load([str(folder / "qrels" / "dev.tsv")], home)
+    (dev,) = loading.load([str(folder / "qrels" / "dev.tsv")], home)
     assert (dev.name, [(q.id, q.relevant) for q in dev.questions]) == ("scifact-dev", [("2", {"2": 1})])
     assert dev.corpora[0].key == dataset.corpora[0].key
     (folder / "qrels" / "test.tsv").unlink()
-    (rest,) = sets.load([str(folder)], home)
+    (rest,) = loading.load([str(folder)], home)
     assert [(q.id, q.relevant) for q in rest.questions] == [("2", {"2": 1, "1": 1})]
 
 
@@ -243,14 +243,14 @@ def test_every_form_may_be_packed_and_is_the_same_set(tmp_path: Path, home: Home
         beir(tmp_path / "beir"), small.trec(tmp_path / "trec"), small.locomo(tmp_path / "talk.json"),
         small.fixture(tmp_path / "guide.json"),
     ]  # fmt: skip
-    plain = sets.load([str(tmp_path)], home)
+    plain = loading.load([str(tmp_path)], home)
     assert len(plain) == len(made)
     for path in [path for each in made for path in (each.rglob("*") if each.is_dir() else [each])]:
         if path.is_file():
             path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
             path.unlink()
-    assert [(each.name, each.key) for each in sets.load([str(tmp_path)], home)] == [(p.name, p.key) for p in plain]
-    (named,) = sets.load([str(tmp_path / "talk.json.gz")], home)
+    assert [(each.name, each.key) for each in loading.load([str(tmp_path)], home)] == [(p.name, p.key) for p in plain]
+    (named,) = loading.load([str(tmp_path / "talk.json.gz")], home)
     assert named.name == "talk"
 
 
@@ -265,11 +265,11 @@ def test_a_packed_file_that_cannot_be_read_is_named(tmp_path: Path, home: Home, 
     (folder / "corpus.jsonl").unlink()
     (folder / "corpus.jsonl.gz").write_bytes(data)
     with pytest.raises(BadInput, match=r"corpus\.jsonl\.gz"):
-        sets.load([str(folder)], home)
+        loading.load([str(folder)], home)
 
 
 def test_a_fixture_matches_files_as_qmd_does_and_keeps_what_is_missing_as_expected(tmp_path: Path, home: Home) -> None:
-    (dataset,) = sets.load([str(small.fixture(tmp_path / "bench.json"))], home)
+    (dataset,) = loading.load([str(small.fixture(tmp_path / "bench.json"))], home)
     assert [question.relevant for question in dataset.questions] == [{"Guide.md": 1}, {"gone.md": 1}]
 
 
@@ -290,14 +290,14 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, home: Home, name: 
     folder = small.trec(tmp_path / "set")
     (folder / name).write_text(text)
     with pytest.raises(BadInput, match=said.replace("`", ".")):
-        sets.load([str(folder)], home)
+        loading.load([str(folder)], home)
 
 
 def test_a_path_without_a_set_says_what_one_is(tmp_path: Path, home: Home) -> None:
     (tmp_path / "x.json").write_text("[1")
     for path in (tmp_path, tmp_path / "none", tmp_path / "x.json"):
         with pytest.raises(BadInput) as failure:
-            sets.load([str(path)], home)
+            loading.load([str(path)], home)
         assert "LoCoMo" in failure.value.fix
 
 
@@ -324,7 +324,7 @@ def test_the_split_is_fixed_for_good() -> None:
 def test_strangers_questions_have_no_answer_here(tmp_path: Path, home: Home) -> None:
     small.trec(tmp_path / "trec")
     small.locomo(tmp_path / "talk.json")
-    talk, trec = sets.load([str(tmp_path)], home)
+    talk, trec = loading.load([str(tmp_path)], home)
     asked = foreign([talk, trec], talk, "all", 3)
     assert [q.kind for q in asked] == ["wrong set"] * 3 + ["wrong conversation"] * 3
     assert not any(q.relevant for q in asked)

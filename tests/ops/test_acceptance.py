@@ -11,7 +11,8 @@ import pytest
 from core import clock
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
-from evals import kept, personal
+from evals.questions import drawing
+from evals.runs import store
 from ops.checks import usage as check
 from ops.checks.finding import CheckContext
 from ops.install import installed
@@ -143,20 +144,20 @@ def test_judging_measures_recall_where_nobody_has(home: Home) -> None:
     (recall,) = [each for each in found["criteria"] if each["id"] == "recall"]
     assert (found["verdict"], found["conditional"], recall["figure"]) == ("continue", False, 1.0)
     assert recall["evidence"]["newest"]["questions"] >= 2
-    assert len(kept.history(home)) == 1
+    assert len(store.history(home)) == 1
 
 
 def test_measuring_recall_leaves_the_questions_that_there_are(home: Home) -> None:
     shelf = Shelf(home)
     for number, title in enumerate(("The walrus crossed the harbour", "Lamps along the northern river")):
         shelf.put("brain", f"{number}.md", "Said and done.", title=title, session_id=f"s{number}", source="claude")
-    personal.build(home, 40)
-    kept_ones = json.loads(Path(personal.path(home)).read_text())
+    drawing.build(home, 40)
+    kept_ones = json.loads(Path(drawing.path(home)).read_text())
     kept_ones["questions"] = kept_ones["questions"][:1]
-    Path(personal.path(home)).write_text(json.dumps(kept_ones))
+    Path(drawing.path(home)).write_text(json.dumps(kept_ones))
     assert acceptance._measure_recall(home, 0) == ""
-    assert json.loads(Path(personal.path(home)).read_text()) == kept_ones
-    assert len(kept.history(home)) == 1
+    assert json.loads(Path(drawing.path(home)).read_text()) == kept_ones
+    assert len(store.history(home)) == 1
 
 
 def test_recall_that_sinks_does_not_hold(home: Home) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from core.config import load
 from core.home import Home
-from evals import personal
+from evals.questions import drawing
 from ops.checks import deep
 from ops.checks.finding import CheckContext, Finding
 from runtime.capture import indexing
@@ -37,7 +37,7 @@ def asked(home: Home) -> Home:
 
 
 def _keep(home: Home, questions: list[dict[str, object]]) -> None:
-    path = Path(personal.path(home))
+    path = Path(drawing.path(home))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"schema": 1, "version": 1, "questions": questions}))
 
@@ -55,7 +55,7 @@ def test_questions_that_find_their_documents_are_no_finding(asked: Home) -> None
 
 
 def test_questions_that_no_longer_find_their_documents_are_counted(asked: Home) -> None:
-    kept = json.loads(Path(personal.path(asked)).read_text())["questions"]
+    kept = json.loads(Path(drawing.path(asked)).read_text())["questions"]
     for question in kept[:4]:
         question["text"] = "who plays the bassoon"
     _keep(asked, kept)

@@ -63,7 +63,7 @@ def test_no_command_writes_what_others_may_read(brain: Brain, claude_root: Path,
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         git = ["git", "-c", "user.name=x", "-c", "user.email=x@y", "-C", str(places["repository"])]
         subprocess.run([*git, *words], check=True)
-    places["page"] = tmp_path / "page.md"
+    places["page"] = tmp_path / "report.md"
     places["page"].write_text("# A page\n\nThe heron lands on the valley.\n")
     home = Path(os.environ["BRAIN_HOME"])
     a_week_ago = clock.iso(clock.now() - 8 * clock.DAY)

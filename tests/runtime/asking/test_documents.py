@@ -29,8 +29,8 @@ def shelf(home: Home) -> Shelf:
     )
     shelf.put("brain", "codex__77.md", "two", source="codex")
     shelf.put("inbox", "2026/11/note one.md", "three")
-    shelf.put("kb-raw", "deep/er/page.md", "four")
-    shelf.put("kb-wiki", "page.md", "five")
+    shelf.put("kb-raw", "deep/er/report.md", "four")
+    shelf.put("kb-wiki", "report.md", "five")
     return shelf
 
 
@@ -75,19 +75,19 @@ def test_a_path_that_ends_like_a_line_is_taken_whole_first(shelf: Shelf) -> None
 
 
 def test_the_end_of_a_path_counts_from_a_folder_on(shelf: Shelf) -> None:
-    assert find(shelf, "er/page.md").path == "deep/er/page.md"
+    assert find(shelf, "er/report.md").path == "deep/er/report.md"
     assert find(shelf, "note one").collection == "inbox"
-    for part in ("r/page.md", "age.md", "_77.md"):
+    for part in ("r/report.md", "age.md", "_77.md"):
         with pytest.raises(documents.NotFound):
             find(shelf, part)
 
 
 def test_several_documents_of_one_name_are_named(shelf: Shelf) -> None:
     with pytest.raises(BadInput) as caught:
-        find(shelf, "page.md")
-    assert "qmd://kb-raw/deep/er/page.md" in caught.value.message
-    assert "qmd://kb-wiki/page.md" in caught.value.message
-    assert find(shelf, "kb-wiki/page.md").collection == "kb-wiki"
+        find(shelf, "report.md")
+    assert "qmd://kb-raw/deep/er/report.md" in caught.value.message
+    assert "qmd://kb-wiki/report.md" in caught.value.message
+    assert find(shelf, "kb-wiki/report.md").collection == "kb-wiki"
 
 
 def test_the_beginning_of_a_files_name_is_enough_where_one_file_has_it(shelf: Shelf) -> None:
@@ -104,10 +104,10 @@ def test_the_beginning_of_a_files_name_is_enough_where_one_file_has_it(shelf: Sh
 
 
 def test_copies_of_one_content_are_one_answer_to_its_docid(shelf: Shelf) -> None:
-    shelf.put("kb-raw", "copy/page.md", "five", title="page")
+    shelf.put("kb-raw", "copy/report.md", "five", title="page")
     shelf.put("kb-raw", "copy/again.md", "five", title="page")
     first = find(shelf, "qmd://kb-raw/copy/again.md")
-    assert first.hash == find(shelf, "qmd://kb-raw/copy/page.md").hash
+    assert first.hash == find(shelf, "qmd://kb-raw/copy/report.md").hash
     assert find(shelf, envelope.docid(first.hash)).path == "copy/again.md"
 
 

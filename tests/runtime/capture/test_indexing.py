@@ -87,10 +87,10 @@ def test_a_grown_session_is_found_by_its_new_words(home: Home, sessions: Path) -
 def test_other_collections_are_brought_up_to_date_too(home: Home, sessions: Path) -> None:
     wiki = Path(home.path("kb-wiki"))
     wiki.mkdir()
-    (wiki / "page.md").write_text("# Ostrich\n\nabout ostriches")
+    (wiki / "report.md").write_text("# Ostrich\n\nabout ostriches")
     _run(home, sessions)
-    assert _answers(home, "ostrich") == ["qmd://kb-wiki/page.md"]
-    (wiki / "page.md").unlink()
+    assert _answers(home, "ostrich") == ["qmd://kb-wiki/report.md"]
+    (wiki / "report.md").unlink()
     _run(home, sessions, trust_stat=True)
     assert _answers(home, "ostrich") == []
 

@@ -1,0 +1,1 @@
+"""Questions about the user's own memory, drawn by rule."""

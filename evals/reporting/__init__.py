@@ -1,0 +1,1 @@
+"""The report of a run: a page and its charts."""

@@ -1,0 +1,1 @@
+"""Runs of arms over sets: corpora, answers, figures, comparison."""
