@@ -24,6 +24,10 @@ from core.files import read_or_none
 from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_folder, make_private
 from core.sqlite import connect
 from core.tombstones import FILE as TOMBSTONES
+from ingest.archive import archive
+from ingest.archive.verifier import broken
+from ingest.pipeline import remade
+from ingest.sources.chrome import archive as chrome_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,9 +135,6 @@ def _naming(home: Home, path: str) -> Iterator[None]:
     """Raise an error that names the database at ``path`` if it is emptied or damaged. Errors of the index pass
     unchanged.
     """
-    from ingest.archive import archive
-    from ingest.pipeline import remade
-    from ingest.sources.chrome import archive as chrome_archive
 
     if basename(path) == archive.CATALOGUE:
         with archive.named(path):
@@ -209,7 +210,6 @@ def _forgotten(home: Home) -> tuple[bytes | None, bool]:
 
 def _missing(home: Home, folder: str) -> list[Broken] | None:
     """Return the objects that the copy's catalogue names and that are missing; None if they vanished meanwhile."""
-    from ingest.archive.verifier import broken
 
     try:
         missing = broken(Home(folder))

@@ -25,9 +25,16 @@ from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
 from ingest.archive import verifier
+from ingest.forgetting import archived_with
 from ingest.pipeline.remade import ASIDE
+from ingest.sources.chrome import source as chrome
 from ops import snapshot
 from ops.backup import packing, questions
+from runtime.capture.indexing import index
+from runtime.forgetting import verify_erasure
+from runtime.forgetting.forget import obey
+from runtime.forgetting.targets import holding
+from runtime.forgetting.verify_erasure import holds
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -267,9 +274,6 @@ def _forget(
     anywhere: bool = False,
     own: list[str] | None = None,
 ) -> list[str]:
-    from runtime.forgetting import verify_erasure
-    from runtime.forgetting.forget import obey
-
     documents = [(str(collection), str(path)) for collection, path in job["documents"]]
     marks = [(str(source), str(unit)) for source, unit in job["marks"]]
     failed: list[str] = []
@@ -309,10 +313,6 @@ def _forget(
 
 def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return (marks, documents) with a text that the unpacked backup holds and the home no longer does."""
-    from ingest.forgetting import archived_with
-    from ingest.sources.chrome import source as chrome
-    from runtime.forgetting.targets import holding
-    from runtime.forgetting.verify_erasure import holds
 
     documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)
     marks = archived_with(copy, lambda data: holds(data.lower(), probes))
@@ -370,8 +370,6 @@ def _try_out(
 
 
 def _indexed_answers(copy: Home, asked: list[str]) -> list[Any]:
-    from runtime.capture.indexing import index
-
     index(copy, load(copy), markdown_only=True)
     return questions.answers(copy, load(copy), asked)
 

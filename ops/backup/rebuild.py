@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ops.backup import questions
 from qmd.index import catalogue
 from qmd.index.store import open_index
+from runtime.capture.indexing import index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,6 @@ def rebuild(home: Home, config: Config, progress: Callable[[int, int, str], None
     ``alike`` of ``questions`` were answered as before; ``before`` is the reason if the former index could not be asked.
     Raises BadInput, LockContention and EngineMissing.
     """
-    from runtime.capture.indexing import index
 
     started = time.perf_counter()
     asked: list[str] = []

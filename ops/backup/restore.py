@@ -27,6 +27,7 @@ from ops import snapshot
 from ops.backup import backup, packing, questions
 from ops.sync import state as sync_state
 from ops.sync.git import masked
+from runtime.forgetting.forget import obey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -199,7 +200,6 @@ def _stay_forgotten(homes: Sequence[Home], copy: Home) -> int:
 
     Later exclusions are kept, too.
     """
-    from runtime.forgetting.forget import obey
 
     withheld = Withheld(copy)
     for home in homes:

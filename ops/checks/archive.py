@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
 from core.text import one_line
+from ingest import registry
 from ingest.archive import verifier
+from ingest.archive.archive import CATALOGUE, FOLDER
+from ingest.archive.keeping import Policy
+from ingest.pipeline import remade
+from ingest.sources.chrome import archive as chrome_archive
+from ops.backup import backup, packing
 from ops.checks.finding import CheckContext, Finding
+from runtime.capture.indexing import index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,10 +57,6 @@ def whole(context: CheckContext) -> Iterator[Finding]:
 
 def _renew_catalogue(context: CheckContext) -> str:
     """Move the damaged catalogue aside, take the newest one out of a backup, and index what it lacks."""
-    from ingest.archive.archive import CATALOGUE, FOLDER
-    from ingest.pipeline import remade
-    from ops.backup import backup, packing
-    from runtime.capture.indexing import index
 
     path = context.home.path(FOLDER, CATALOGUE)
     remade.set_aside(path)
@@ -108,9 +111,6 @@ def _out_of_a_backup(context: CheckContext, broken: list[Broken]) -> str:
 
 
 def _is_there(home: Home, each: Broken) -> bool:
-    from ingest import registry
-    from ingest.archive.keeping import Policy
-
     return each.version <= 0 and os.path.exists(each.path) and Policy(registry.settings(home)).enabled
 
 
@@ -127,7 +127,6 @@ def _said(broken: list[Broken]) -> str:
 def _repair(context: CheckContext, source: str) -> str:
     """Index the files again: those in the tool's own folders, then those elsewhere."""
     from ingest.archive.archive import FOLDER, object_path
-    from runtime.capture.indexing import index
 
     def left() -> list[Broken]:
         return [each for each in verifier.broken(context.home, (source,), contents=context.deep) if each.version <= 0]
@@ -149,7 +148,6 @@ def _repair(context: CheckContext, source: str) -> str:
 
 def visits(context: CheckContext) -> Iterator[Finding]:
     """The archive of visits is whole, and it holds the visits of every day that has a document."""
-    from ingest.sources.chrome import archive as chrome_archive
 
     path = chrome_archive.place(context.home)
     out = chrome_archive.way_out(path)

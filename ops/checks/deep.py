@@ -16,6 +16,7 @@ from core.sqlite import connect
 from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline import state as known
+from ingest.pipeline.run import run
 from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def _differing(home: Home, count: int, now: float, broken: set[str]) -> Iterator
         with tempfile.TemporaryDirectory(prefix="brain-deep-") as folder:
             scratch = Home(join(folder, "home"))
             _shelve(home, scratch, name, {path for paths in sample.values() for path in paths})
-            from ingest.pipeline.run import run
 
             run(scratch, name, trust_stat=True, rebuild=True, from_archive=True)
             for document in sorted(sample):

@@ -12,6 +12,8 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, redaction, telemetry
+from core.child import run
+from core.config import load
 from core.errors import BrainError, from_os
 from core.files import read_or_none, write_atomic
 from core.home import make_private
@@ -170,8 +172,6 @@ def _repair(finding: Finding) -> str:
 
 
 def _second_log(home: Home) -> str:
-    from core.config import load
-
     try:
         path = load(home).section("doctor").get("log")
     except BrainError:
@@ -230,7 +230,6 @@ def notify(title: str, text: str, environ: Mapping[str, str]) -> bool:
     argv = notification(title, text)
     if not argv or environ.get("BRAIN_NOTIFY") == "off":
         return False
-    from core.child import run
 
     try:
         done = run(argv, timeout_s=_TIMEOUT_S, environ=dict(environ))

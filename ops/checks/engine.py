@@ -6,8 +6,10 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from core.child import run
 from ops.checks.finding import CheckContext, Finding
 from ops.install import program
+from runtime.resident import control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +36,6 @@ def engine(context: CheckContext) -> Iterator[Finding]:
 
 def starts(context: CheckContext) -> Iterator[Finding]:
     """``brain --version`` runs, by the command line that hooks and schedules are given."""
-    from core.child import run
 
     command = [*program.command(), "--version"]
     try:
@@ -75,8 +76,6 @@ _LASTING = frozenset(("serve", "watch", "mcp"))
 def _is_ours(words: list[str], root: str, process: object) -> bool:
     """Return True if a command line runs a command on this home that should end by itself."""
     import psutil
-
-    from runtime.resident import control
 
     names = ["brain", *after] if (after := control.words_after(words)) else [os.path.basename(word) for word in words]
     at = next((index for index, name in enumerate(names) if name in ("brain", "brain.py")), -1)

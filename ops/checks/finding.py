@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from core.config import load
+from ingest.archive.verifier import broken
+from qmd.index import damage
+from qmd.index.store import open_index
+from runtime.explaining.explain import report
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -52,35 +58,30 @@ class CheckContext:
     @cached_property
     def config(self) -> Config:
         """The configuration in force. Raises BadInput."""
-        from core.config import load
 
         return load(self.home)
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """The report of ``brain explain --json``."""
-        from runtime.explaining.explain import report
 
         return report(self.home, "launchd", self.environ)
 
     @cached_property
     def index(self) -> apsw.Connection:
         """The index, open for reading. Raises EngineMissing."""
-        from qmd.index.store import open_index
 
         return open_index(self.home.index)
 
     @cached_property
     def index_fault(self) -> str:
         """The first fault of the index, "" if it is sound. Raises EngineMissing, apsw.Error."""
-        from qmd.index import damage
 
         return damage.first(self.index)
 
     @cached_property
     def broken(self) -> list[Broken]:
         """The archived files that are missing, or with ``deep`` damaged. Raises BrainError."""
-        from ingest.archive.verifier import broken
 
         return broken(self.home, contents=self.deep)
 

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from core.clock import parse_iso
+from core.config import load
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
+from core.wal import checkpoint
 from ops.checks.finding import CheckContext, Finding
-from qmd.index import catalogue
+from qmd.index import catalogue, spaces
+from qmd.index.store import disk_full
+from runtime.asking.absence import missing
+from runtime.capture.indexing import index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +53,6 @@ def integrity(context: CheckContext) -> Iterator[Finding]:
 
 def _is_of_the_machine(context: CheckContext, error: Exception) -> bool:
     """Return True if a full disk or a permission prevents reading the index: each is a finding of its own."""
-    from qmd.index.store import disk_full
 
     if isinstance(error, apsw.Error):
         return disk_full(error, context.home.index) is not None
@@ -112,7 +117,6 @@ def _is_own(context: CheckContext, folder: str) -> bool:
 
 def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
     """Find the documents on disk that the index lacks, except those that a command is writing now."""
-    from runtime.asking.absence import missing
 
     if not context.has_index:
         return
@@ -133,7 +137,6 @@ def lexical(context: CheckContext) -> Iterator[Finding]:
     as_of = context.report["index"].get("as_of")
     if not waiting or not as_of:
         return
-    from core.clock import parse_iso
 
     hours = (context.now - (parse_iso(as_of) or context.now)) / 3600
     if hours > context.threshold("lexical_hours", _STALE_HOURS):
@@ -154,7 +157,6 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
         return
     if found.get("why"):
         yield Finding("embedder", "error", f"nothing can be embedded: {found['why']}", str(found["fix"]))
-    from qmd.index import spaces
 
     try:
         if not context.has_index or not spaces.exist(context.index):
@@ -175,7 +177,6 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
     pending, as_of = found.get("pending") or 0, found.get("as_of")
     if not pending or not as_of:
         return
-    from core.clock import parse_iso
 
     days = (context.now - (parse_iso(as_of) or context.now)) / 86_400
     if days > context.threshold("semantic_days", _SEMANTIC_DAYS):
@@ -225,9 +226,6 @@ def contamination(context: CheckContext) -> Iterator[Finding]:
 
 def _index(context: CheckContext) -> Any:
     def repair() -> str:
-        from core.config import load
-        from runtime.capture.indexing import index
-
         report = index(context.home, load(context.home), trust_stat=True)
         return f"indexed in {report['took_ms'] / 1000:.1f} s"
 
@@ -236,9 +234,6 @@ def _index(context: CheckContext) -> Any:
 
 def _rebuild(context: CheckContext) -> Any:
     def repair() -> str:
-        from core.config import load
-        from runtime.capture.indexing import index
-
         context.close()
         context.__dict__.pop("index", None)
         report = index(context.home, load(context.home), trust_stat=True, rebuild=True)
@@ -248,8 +243,6 @@ def _rebuild(context: CheckContext) -> Any:
 
 
 def _checkpoint(context: CheckContext) -> str:
-    from core.wal import checkpoint
-
     if checkpoint(context.home.index):
         return "the write-ahead log was written back"
     return "the write-ahead log was written back as far as a reader lets: brain serve --stop, then once more"

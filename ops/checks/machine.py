@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from core.counting import counted
 from core.errors import BadInput
 from core.home import PRIVATE_DIR, PRIVATE_FILE
+from ingest.raw.sqlite_copy import abandoned, sweep
 from ops.checks.finding import CheckContext, Finding
+from runtime.capture.indexing import COPIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,8 +120,6 @@ def leftovers(context: CheckContext) -> Iterator[Finding]:
 
 def copies(context: CheckContext) -> Iterator[Finding]:
     """No killed process left a copy of another program's database: its text has passed no policy."""
-    from ingest.raw.sqlite_copy import abandoned, sweep
-    from runtime.capture.indexing import COPIES
 
     places = [join(context.home.state, name) for name in COPIES]
     left = [folder for place in places for folder in abandoned(place)]

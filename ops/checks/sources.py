@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from core.clock import parse_iso
 from core.counting import counted
 from core.errors import BrainError
 from ops.checks.finding import CheckContext, Finding
 from qmd.index import catalogue
+from runtime.distill_queue import read
+from runtime.hooks import due, hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,8 +121,6 @@ def size(context: CheckContext) -> Iterator[Finding]:
 
 def queue(context: CheckContext) -> Iterator[Finding]:
     """Distillation is not far behind."""
-    from core.clock import parse_iso
-    from runtime.distill_queue import read
 
     waiting = read(context.home)
     if not waiting:
@@ -137,7 +138,6 @@ def queue(context: CheckContext) -> Iterator[Finding]:
 
 def missed(context: CheckContext) -> Iterator[Finding]:
     """No hook noted a transcript that nobody indexed."""
-    from runtime.hooks import due, hooks
 
     notes = due.missed(context.home, context.now)
     if notes:

@@ -7,6 +7,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+import apsw
+
 from core import child, clock
 from core.errors import BrainError
 from core.files import read_or_none
@@ -14,6 +16,7 @@ from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, skills
 from qmd.index import catalogue
 from runtime.explaining.installation import claude_folder
+from runtime.resident import control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +129,6 @@ def completions(context: CheckContext) -> Iterator[Finding]:
 
 def watch(context: CheckContext) -> Iterator[Finding]:
     """A process watches this home if the configuration asks for that, and its runs succeed."""
-    from runtime.resident import control
 
     wanted = False
     with contextlib.suppress(BrainError):  # an invalid configuration is a finding of its own
@@ -168,7 +170,6 @@ def _newest_session(context: CheckContext, project: str) -> int:
     Args:
         project: an absolute folder; only sessions of this folder and of folders below count. "" for all sessions.
     """
-    import apsw
 
     if not context.has_index:
         return 0

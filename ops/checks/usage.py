@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from shlex import quote
@@ -76,7 +77,6 @@ def _private(path: str) -> str:
 
 def _set_aside(path: str, aside: str) -> str:
     """Move the torn lines out under the writers' lock, so that no appended row is lost."""
-    import fcntl
 
     with open(path, "rb+") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)

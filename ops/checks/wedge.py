@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
+from core.home import resolve
+
 if __name__ == "__main__":  # as a file: the packages are above this folder
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -156,7 +158,6 @@ CHECKS = (contract,)
 
 def main() -> int:
     """Print each failed trial and return 1 if there is one."""
-    from core.home import resolve
 
     wrong = [finding.evidence for finding in contract(CheckContext(resolve(), os.environ, time.time()))]
     sys.stdout.write("".join(f"{line}\n" for line in wrong) or f"{len(TRIALS)} trials hold\n")

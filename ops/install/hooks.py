@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import time
 from os.path import exists, expanduser, isfile, join, realpath
 from typing import TYPE_CHECKING, Any
@@ -136,8 +137,6 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _missing_program(command: str) -> str:
-    import shlex
-
     try:
         words = shlex.split(command)
     except ValueError:

@@ -22,6 +22,7 @@ from ops import snapshot
 from ops.sync.git import Blob, Repository, TooLarge, oid
 from ops.sync.state import MACHINES, is_plain, valid
 from runtime.capture import rescan
+from runtime.forgetting.forget import obey
 from runtime.forgetting.targets import Meant
 
 if TYPE_CHECKING:
@@ -207,7 +208,6 @@ def _obey(
     pulled: Pulled,
 ) -> None:
     """Forget here what the other machine has forgotten since it was last heard."""
-    from runtime.forgetting.forget import obey
 
     before = state.machines[other]
     marks = {(str(row[0]), str(row[1])) for row in _meta(repository, tree, TOMBSTONES, "forgotten")}
@@ -293,7 +293,6 @@ def _remove(
     pulled: Pulled,
 ) -> None:
     """Remove documents that the other machine no longer has: they may have been forgotten there."""
-    from runtime.forgetting.forget import obey
 
     documents: list[tuple[str, str]] = []
     for path in gone:

@@ -30,6 +30,8 @@ from ops.sync import pull
 from ops.sync.git import ABANDONED_S, Blob, Damaged, Repository, local, masked, oid
 from ops.sync.pull import LARGEST
 from ops.sync.state import MACHINES, State, is_address, valid
+from runtime.capture.indexing import index
+from runtime.forgetting.verify_erasure import holds as found_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,8 +86,6 @@ def sync(
         state.save()
     indexed = bool(pulled.changed)
     if indexed:
-        from runtime.capture.indexing import index
-
         index(home, config, markdown_only=True, trust_stat=True)
     return {
         "schema": 1,
@@ -199,7 +199,6 @@ def holds(home: Home, environ: Mapping[str, str], probes: list[bytes]) -> bool:
     if not probes or not configured(home):
         return False
     repository = Repository(home.path(FOLDER), environ)
-    from runtime.forgetting.verify_erasure import holds as found_in
 
     try:
         documents = (blob for blob in repository.blobs() if blob.size <= LARGEST)

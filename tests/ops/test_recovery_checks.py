@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import config, wal
+from core import config
 from core.config_yaml import _DOCTOR
 from core.errors import BadInput, EngineMissing
 from core.home import Home
@@ -73,7 +73,7 @@ def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch:
 
 
 def test_a_log_that_a_reader_holds_is_said_to_be_so(home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wal, "checkpoint", lambda _: False)
+    monkeypatch.setattr(index, "checkpoint", lambda _: False)
     said = index._checkpoint(CheckContext(home, os.environ, time.time()))
     command = said.rpartition(": ")[2].partition(",")[0]
     assert brain(*command.split()[1:]).returncode == 0, f"{command} is a command that there is"
