@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import render
+from tests.cases import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOW = (
@@ -24,13 +25,7 @@ SHOW = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "expected"),
-    [
-        ("short", 5, "short"), ("longer", 5, "long…"), ("日本語", 6, "日本語"), ("日本語", 5, "日本…"),
-        ("日本語", 1, "…"), ("e\u0301te\u0301", 3, "e\u0301te\u0301"), ("abc", 0, ""), ("", 0, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "columns", "expected"), cases(__file__, "test_text_is_cut_to_columns"))
 def test_text_is_cut_to_columns(text: str, columns: int, expected: str) -> None:
     assert render.fit(text, columns) == expected
 

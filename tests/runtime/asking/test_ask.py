@@ -11,6 +11,7 @@ from core.errors import BadInput, BadQuery, EngineMissing
 from core.home import Home
 from runtime.asking.ask import Asker, Request, batch
 from runtime.asking.request import project_glob
+from tests.cases import cases
 from tests.runtime.index_fixture import Shelf
 
 DAY = 86_400
@@ -216,22 +217,7 @@ def test_a_date_never_lifts_what_has_none_of_the_words(shelf: Shelf) -> None:
     assert not _ask(shelf, f"qqqq xxxx in {time.gmtime(now).tm_year}")["hits"]
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "what did I do yesterday?",
-        "what happened yesterday?",
-        "yesterday",
-        "what did we work on yesterday",
-        "summarize yesterday",
-        "what did I get done yesterday",
-        "give me a rundown of yesterday's sessions",
-        "tell me about my day yesterday",
-        "what kept me busy yesterday?",
-        "where did I leave off yesterday",
-        "what was I doing at 3pm yesterday",
-    ],
-)
+@pytest.mark.parametrize("question", cases(__file__, "test_a_question_for_a_day_walks_through_it_newest_first"))
 def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, question: str) -> None:
     midnight = time.mktime((*time.localtime(clock.now())[:3], 0, 0, 0, 0, 0, -1))
     for hour in (3, 9, 15):
@@ -323,16 +309,7 @@ def test_an_answer_and_a_question_of_no_days_say_nothing_of_days(shelf: Shelf) -
     assert "days" not in _ask(shelf, "what did I do today")
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "what were my last 3 sessions",
-        "what was the last thing I worked on",
-        "recent work",
-        "where did I leave off?",
-        "what have I been up to these days",
-    ],
-)
+@pytest.mark.parametrize("question", cases(__file__, "test_a_question_for_what_came_last_walks_from_the_newest_back"))
 def test_a_question_for_what_came_last_walks_from_the_newest_back(shelf: Shelf, question: str) -> None:
     for days in (300, 2, 40):
         shelf.put("brain", f"d{days}.md", f"{days} days back", date=clock.now() - days * DAY)

@@ -16,6 +16,7 @@ from core.errors import NO_RESULTS, BadInput
 from core.home import Home
 from qmd.index.store import open_index
 from runtime.asking import documents, envelope
+from tests.cases import cases
 from tests.runtime.index_fixture import Shelf
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -141,25 +142,7 @@ def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
             find(shelf, name)
 
 
-@pytest.mark.parametrize(
-    ("fields", "command"),
-    [
-        ({"source": "claude", "session_id": "5f0c-2a"}, "claude --resume 5f0c-2a"),
-        ({"source": "claude", "session_id": "agent-1", "parent": "5f0c-2a"}, "claude --resume 5f0c-2a"),
-        ({"source": "claude", "session_id": 42}, "claude --resume 42"),
-        ({"source": "codex", "session_id": "5f0c"}, "codex resume 5f0c"),
-        ({"source": "codex", "session_id": "5f0c", "partial": True}, None),
-        ({"source": "opencode", "session_id": "ses_1", "parent": "ses_0"}, "opencode --session ses_0"),
-        ({"source": "note", "session_id": "5f0c"}, None),
-        ({"source": "cursor", "session_id": "5f0c"}, None),
-        ({"source": "cursor", "session_id": "5f0c", "surface": "agent"}, "cursor-agent --resume 5f0c"),
-        ({"session_id": "5f0c"}, None),
-        ({"source": "claude"}, None),
-        ({"source": "claude", "session_id": "x; rm -rf ~"}, None),
-        ({"source": "claude", "session_id": "--dangerously"}, None),
-        ({"source": "claude", "session_id": "a\nb"}, None),
-    ],
-)
+@pytest.mark.parametrize(("fields", "command"), cases(__file__, "test_a_session_says_how_it_is_resumed"))
 def test_a_session_says_how_it_is_resumed(fields: dict[str, object], command: str | None) -> None:
     assert envelope.resume(fields) == command
 

@@ -24,6 +24,7 @@ from runtime.asking import ask as ask_module
 from runtime.asking.ask import Asker, Request
 from runtime.asking.meaning import Semantics
 from runtime.explaining.hit import explain
+from tests.cases import cases
 from tests.qmd.vectors.test_static_query import _WORDS, Model
 from tests.runtime.index_fixture import Shelf
 from tests.test_import_budget import modules, of_brain
@@ -288,21 +289,7 @@ def test_a_collection_without_documents_leaves_nothing_out(shelf: Shelf) -> None
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        ("UPDATE brain_static SET scale = 9e999", "query table"),
-        ("UPDATE brain_static SET scale = 'abc'", "query table"),
-        ("UPDATE brain_static SET vector = 7", "query table"),
-        ("UPDATE brain_static SET vector = x'00'", "query table"),
-        ("DROP TABLE brain_static", "query table"),
-        ("UPDATE brain_static_fits SET quality = 'x'", "query table"),
-        ("UPDATE brain_static_fits SET quality = 9e999", "query table"),
-        ("UPDATE brain_static_fits SET vectors = 'x'", "query table"),
-        ("UPDATE {vectors} SET vectors = substr(vectors, 1, 100)", "vectors"),
-        ("UPDATE {vectors} SET vectors = 'x'", "vectors"),
-        ("DROP TABLE {vectors}", "vectors"),
-        ("UPDATE {chunks} SET validity = x'00'", "vectors"),
-    ],
+    ("damage", "said"), cases(__file__, "test_where_meaning_is_damaged_words_answer_and_the_reason_says_so")
 )
 def test_where_meaning_is_damaged_words_answer_and_the_reason_says_so(shelf: Shelf, damage: str, said: str) -> None:
     embed(shelf.home, Model())

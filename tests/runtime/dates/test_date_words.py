@@ -7,24 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.dates.words import tokens
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("What's new, Bob?", ["what", "new", "bob", ""]),
-        ("last week,as mentioned", ["last", "week", "as", "mentioned"]),
-        ("src/may/march.py v2024.1.3", ["src/may/march.py", "v2024.1.3"]),
-        ("Sept. 3. Next", ["sept", "3", "", "next"]),
-        ('say "last week" now', ["say", "", "now"]),
-        ('an open "quote', ["an", "open", "", "quote"]),
-        ("mid-March 3-5 2–3", ["mid", "march", "3", "-", "5", "2", "-", "3"]),
-        ("2024-03-01..2024-03-05", ["2024-03-01", "-", "2024-03-05"]),
-        ("'yesterday' (today)", ["yesterday", "", "today", ""]),
-        ("well-known e-mail", ["well-known", "e-mail"]),
-        ("...", [""]),
-    ],
-)
+@pytest.mark.parametrize(("question", "expected"), cases(__file__, "test_words_and_barriers"))
 def test_words_and_barriers(question: str, expected: list[str]) -> None:
     assert [token.text for token in tokens(question)] == expected
 

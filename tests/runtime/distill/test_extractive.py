@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from runtime.distill import transcript
 from runtime.distill.distillate import Distillate, Statement
 from runtime.distill.extractive import distil
+from tests.cases import cases
 from tests.runtime.distill.session import REFRESH, body
 
 FOUND = distil(body(REFRESH), "/home/me/api")
@@ -62,18 +63,7 @@ def test_a_word_that_answers_no_question_turns_nothing_down(talk: list[tuple[str
     assert distil(body(talk)).sections["rejected"] == []
 
 
-REFUSED = [
-    ("Should we use Redis for the queue?", "no don't, one more process to run"),
-    ("I could switch the build to Bazel.", "nah, too heavy for three people"),
-    ("Shall I add GraphQL to the API?", "Let's not. REST is fine."),
-    ("I'll install husky for the hooks.", "please don't use husky"),
-    ("Want me to try Tailwind?", "I'd rather not, plain CSS instead"),
-    ("Should I disable auto gc?", "no, leave it on"),
-    ("I can write it in Rust.", "Not Rust. Stay in Python."),
-    ("We could add Sentry.", "skip sentry for now, privacy"),
-    ("I could mock the clock with freezegun.", "stop, no, revert that"),
-    ("Should I enable telemetry through PostHog?", "absolutely not"),
-]
+REFUSED = cases(__file__, "REFUSED")
 
 
 @pytest.mark.parametrize(("proposal", "answer"), REFUSED)
@@ -88,19 +78,7 @@ def test_a_proposal_that_a_person_refuses_in_few_words_is_a_rejection_that_names
     assert (found.text.partition(" — ")[0], found.turns) == (proposal, (2, 3))
 
 
-@pytest.mark.parametrize(
-    ("proposal", "answer"),
-    [
-        ("Are you on macOS?", "no"),
-        ("Should I commit?", "no problem, go ahead"),
-        ("Should I commit?", "No, I don't see why you ask"),
-        ("Can I help with anything else?", "thanks, that's all"),
-        ("I can write it in Rust.", "not sure, what do others use"),
-        ("I'll add a test.", "no worries, take your time"),
-        ("I could look at the log.", "don't worry about it"),
-        ("Should I run it?", "yes"),
-    ],
-)
+@pytest.mark.parametrize(("proposal", "answer"), cases(__file__, "test_an_answer_that_refuses_nothing_is_no_rejection"))
 def test_an_answer_that_refuses_nothing_is_no_rejection(proposal: str, answer: str) -> None:
     talk = [("user", "Please improve the harbour service."), ("assistant", proposal), ("user", answer)]
     assert distil(body(talk)).sections["rejected"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.distill.extractive import distil
+from tests.cases import cases
 from tests.runtime.distill.session import Turns, body
 
 ASKED = ("user", "Please fix the token refresh in the api.")
@@ -15,19 +16,7 @@ def found(section: str, *turns: tuple[str, str]) -> list[str]:
     return [each.line() for each in distil(body(session), "/srv/api").sections.get(section, [])]
 
 
-@pytest.mark.parametrize(
-    "calls",
-    [
-        "- Bash: grep -n token src/*.ts\n  ! Exit code 1",
-        "- Bash: npm test\n  ! Command exited with code 1\n  ! (no output)",
-        "- Bash: ls /nowhere\n  ! Exit code 2\n  ! ls: cannot access '/nowhere': No such file or directory",
-        "- Read: src/a.ts\n  ! File does not exist.",
-        "- Edit: src/a.ts (1 edit)\n  ! File has not been read yet. Read it first before writing to it.",
-        "- Edit: src/a.ts (1 edit)\n  ! String to replace not found in file.",
-        "- Write: src/a.ts\n  ! Claude requested permissions to write to src/a.ts, but you haven't granted it yet.",
-        "- Bash: npm test\n  rejected by the user",
-    ],
-)
+@pytest.mark.parametrize("calls", cases(__file__, "test_looking_and_the_manners_of_tools_are_no_errors"))
 def test_looking_and_the_manners_of_tools_are_no_errors(calls: str) -> None:
     assert found("errors", ("assistant", calls)) == []
 
@@ -88,13 +77,6 @@ def test_what_was_refused_at_once_is_one_statement_with_what_was_said_then() -> 
     ]
 
 
-@pytest.mark.parametrize(
-    "calls",
-    [
-        "- Read: a.ts\n  rejected by the user",
-        "- Bash: git status\n  rejected by the user",
-        "- Edit: a.ts (1 edit)\n  rejected by the user",
-    ],
-)
+@pytest.mark.parametrize("calls", cases(__file__, "test_what_was_merely_broken_off_rejects_nothing"))
 def test_what_was_merely_broken_off_rejects_nothing(calls: str) -> None:
     assert found("rejected", ("assistant", calls), ("user", "sorry, continue")) == []

@@ -6,45 +6,16 @@ from hypothesis import strategies as st
 
 from runtime.distill.extractive import distil
 from runtime.distill.transcript import DOCUMENT, OWN, QUOTED, voices
+from tests.cases import cases
 from tests.runtime.distill.session import body
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "> we should never use sessions",
-        "Assistant: I decided to use Redis",
-        "2026-05-01T10:00:00Z ERROR token refused",
-        "fatal: Could not read from remote repository.",
-        "$ npm run build",
-        '  File "/srv/app.py", line 12, in main',
-        "    at Object.<anonymous> (/srv/a.js:3:9)",
-        "TypeError: x is not a function",
-        '{"level":"DEBUG","msg":"never use this"}',
-        "<system-reminder>Never mention this</system-reminder>",
-        "@@ -1,3 +1,4 @@",
-        "⎿ Use the other tool",
-        "const limit = compute(a, b)",
-        "from app.auth import refresh",
-    ],
-)
+@pytest.mark.parametrize("line", cases(__file__, "test_what_was_pasted_is_quoted"))
 def test_what_was_pasted_is_quoted(line: str) -> None:
     assert voices("user", ["Why does this happen?", "", line, "", "Please look."]) == [OWN, OWN, QUOTED, OWN, OWN]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Use the existing helper, never a new one.",
-        "error handling should be in one place",
-        "at least two of them (we need both)",
-        "from now on every handler logs its agent",
-        "let us use one class for both, and return early",
-        "Note: don't touch the migrations.",
-        'I want it to say "done" when it is.',
-        "- keep the old name",
-    ],
-)
+@pytest.mark.parametrize("line", cases(__file__, "test_what_was_typed_is_the_speakers_own"))
 def test_what_was_typed_is_the_speakers_own(line: str) -> None:
     assert voices("user", [line]) == [OWN]
 
