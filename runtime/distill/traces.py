@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.text import one_line
 from runtime.distill import phrases, shell
 from runtime.distill.distillate import Statement
-from runtime.distill.words import straight
+from runtime.distill.words import listed, straight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -232,22 +232,7 @@ _BY_ENDING = {
     "css": "CSS", "scss": "Sass", "html": "HTML", "tf": "Terraform", "sh": "shell", "ipynb": "Jupyter", "zig": "Zig",
 }  # fmt: skip
 # Names that are no other word of English where they stand alone.
-_NAMES = """
-    Python TypeScript JavaScript Rust Java Kotlin Swift Ruby PHP Elixir Haskell Scala Clojure Golang React Vue
-    Svelte Angular Next.js Nuxt SvelteKit Astro Tailwind Vite webpack esbuild Rollup Node.js Deno Bun npm pnpm yarn
-    Express NestJS Fastify Django Flask FastAPI Pydantic SQLAlchemy pytest mypy ruff uv Poetry pip NumPy pandas
-    PyTorch TensorFlow Jupyter Rails RSpec Laravel Spring Gradle Maven JUnit Cargo Tokio clippy GraphQL gRPC
-    protobuf REST OpenAPI SQLite PostgreSQL Postgres MySQL MariaDB MongoDB Redis Elasticsearch Kafka RabbitMQ
-    DuckDB ClickHouse Supabase Firebase Prisma Drizzle FTS5 Docker Kubernetes Helm Terraform Ansible nginx Caddy
-    Traefik Vercel Netlify Cloudflare Heroku AWS GCP Azure S3 DynamoDB Lambda GitHub GitLab Bitbucket Jenkins
-    CircleCI Prometheus Grafana Sentry Datadog OpenTelemetry Playwright Cypress Selenium Puppeteer Jest Vitest
-    Mocha ESLint Prettier Babel Storybook Electron Tauri Expo Flutter Xcode SwiftUI Android iOS macOS Linux Windows
-    WSL systemd launchd bash zsh tmux Vim Neovim Emacs Homebrew OAuth OIDC SAML JWT TLS WebSocket WebRTC
-    WebAssembly WASM MCP Claude OpenAI Gemini Codex Anthropic Ollama LangChain Hugging-Face ONNX llama.cpp Stripe
-    Twilio Slack Discord Notion Jira Figma jq ripgrep ffmpeg ImageMagick Git golangci-lint goreleaser Makefile
-    CMake Bazel Nix tree-sitter LSP YAML TOML JSON JSONL CSV Markdown Regex cron launchctl
-"""
-_KNOWN = {name.lower(): name for name in _NAMES.split()}
+_KNOWN = {name.lower(): name for name in listed("technologies")}
 _ALIASES = {"postgres": "PostgreSQL", "golang": "Go", "wasm": "WebAssembly", "nextjs": "Next.js", "nodejs": "Node.js"}
 
 

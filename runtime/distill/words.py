@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd.index.terms import STOP, has_cjk, is_cjk
@@ -44,22 +45,14 @@ _NARRATES = re.compile(
     re.IGNORECASE,
 )
 
+
+def listed(name: str) -> list[str]:
+    """Return the words of ``data/<name>.txt``."""
+    return (Path(__file__).parent / "data" / f"{name}.txt").read_text("utf-8").split()
+
+
 # Common words that say little on their own, beyond the function words of qmd.index.terms.
-_PLAIN = frozenset(
-    """also back better big bit come comes could day days done else even ever every feel find fine first full get gets
-    getting give go goes going gonna good got great guess happen hard help hey hi hello here hope idea issue keep know
-    last let lets like little long look looking looks lot make makes making maybe mean need needs new next nice now ok
-    okay old one ones part people please point pretty put quite really right run same see seem seems set show since
-    something soon still stuff sure take talk thank thanks thing things think thought time today together try trying
-    two use used using want wanted was way week well whole wow yeah yep yes yet user assistant file files code line
-    lines change changes add added adding update updated check work working works read write actually already always
-    another around around away bad because best call can't cannot case certainly current currently different doesn't
-    don't exactly following i'll i'm i've it's that's there's we'll we're you're he's she's isn't didn't let's what's
-    glad awesome amazing cool totally definitely absolutely love loved super yourself everyone start started
-    perfect good understand understood simply within without however instead rather would should might must shall
-    thats dont im ive youre gotta kinda sorta haha lol btw tho true false null none return""".split()
-)
-QUIET = STOP | _PLAIN
+QUIET = STOP | frozenset(listed("plain_words"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,34 +187,7 @@ def weights(all_sentences: Iterable[Sentence]) -> dict[str, float]:
 
 
 # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian and Ukrainian, Swedish: what most sentences hold.
-FUNCTION_WORDS = frozenset(
-    """aber alle auch auf aus bei beim bitte damit dann das dass dem den der des die diese doch durch ein eine einem
-    einen einer eines für hat haben habe hier ich ihr ist kann kein keine mehr mich mir mit muss nach nein nicht
-    noch nur oder ohne schon sehr sein sich sie sind soll sollte über und uns unter vom vor warum wenn werden
-    weil wie wieder wir wird wurde zum zur alors après aussi avec avoir bien cela cette comme dans déjà des deux
-    donc dont elle encore est être fait faire font ici ils les leur leurs lors mais même mes moi nos notre nous
-    oui par parce pas peut plus pour pourquoi puis quand que quel quelle qui quoi sans ses son sont sur tous
-    tout très une vers voici votre vous était ahora algo antes aquí así aunque cada como con cual cuando del
-    desde donde dos ella ellos entre era eres esa ese eso esta está estas este esto estos fue hace hacer hacia
-    hasta hay las los más mientras muy nada nos nosotros otra otro para pero poco por porque pues puede qué
-    quien según ser sido siempre sin sobre solo son soy también tan tanto tiene todas todo todos tras una unas
-    uno unos usted agora ainda aquele aqui assim até bem cada com das depois dos ela ele eles em essa esse está
-    estão eu foi isso isto já mais mas mesmo muito não nas nem nos nós num numa onde ou para pela pelo pode
-    porque qual quando quem são se sem ser seu sua também tem tudo uma você vocês abbiamo alla allo anche ancora
-    avere che chi ci come con cosa cosí così da dal dalla degli dei del della delle dello di dove ecco gli ha
-    hanno il io loro ma mi molto nei nel nella non ogni però perché più può quale quando quello questa queste
-    questo qui sono sta stato su sul sulla tra tutti tutto un una aan als bij daar dan dat deze dit door een
-    geen goed haar heb heeft het hij hoe hun ik je jij kan maar meer met mijn moet naar niet nog nu ook omdat
-    onze op over te tot uit van veel voor waar wat weer wel werd wij wordt zal zijn zo zonder zou ale bardzo być
-    czy dla dlaczego gdy ich jak jako jest jeszcze już który która które lub może nie niż oraz przez przy się są
-    tak tego tej ten tylko też tym więc żeby без был была были быть вам вас ведь вот все всё где да даже для его
-    ее если есть еще же за из или их как когда который которые ли между меня мне мы на над надо нас не него нее
-    нет ни но ну он она они от очень по под пока после потому почему при про раз с сейчас со так также там то
-    тоже только тут ты у уже чем что чтобы эта эти это этот я він вона вони від для його це цей що щоб як але
-    або att av blir bara den det detta dig du där efter eller en ett från för han har hon hur här inte jag kan
-    med men mig mot måste när och också om på sig ska skulle som till under upp ut utan vad
-    varför vi vid är""".split()
-) - {
+FUNCTION_WORDS = frozenset(listed("function_words")) - {
     "den",
     "die",
     "hat",
