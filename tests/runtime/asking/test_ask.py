@@ -296,7 +296,7 @@ def test_no_answer_says_what_is_remembered_of_the_days_and_of_those_around_them(
 ) -> None:
     shelf.put("brain", "over-two-days.md", date=_noon(3), ended=_noon(5), project="/code/api")
     shelf.put("brain", "a-day.md", date=_noon(10), ended=_noon(10), project="/code/api")
-    monkeypatch.setattr(clock, "now", lambda: _noon(25))
+    monkeypatch.setattr(time, "time", lambda: float(_noon(25)))
     envelope = _ask(shelf, question, **given)
     assert (envelope["error"], envelope["hits"]) == ("no_results", [])
     names = ("since", "until", "documents", "before", "after")

@@ -1,0 +1,93 @@
+"""Each step of an answer alone: what it reads from the answer and what it leaves there."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from core.jsonb import pack
+from core.version import REDACTION
+from qmd.search.snippets import Hit
+from runtime.asking import steps
+from runtime.asking.ask import Asker
+from runtime.asking.request import Request
+from tests.runtime.index_fixture import Shelf
+
+
+def hit(number: int, path: str, score: float, collection: str = "brain", **fields: object) -> Hit:
+    return Hit((number, collection, path, path, f"{number:064x}", 0, 0, 1, pack(fields), REDACTION), score, {})
+
+
+def answer(*hits: Hit, **given: Any) -> steps.Answer:
+    made = steps.Answer("walrus", Request(**given), 1.0)
+    made.hits = list(hits)
+    return made
+
+
+@pytest.fixture
+def asker(home: Home) -> Asker:
+    return Asker(home, Shelf(home).config)
+
+
+def paths(made: steps.Answer) -> list[str]:
+    return [each.path for each in made.hits]
+
+
+def test_the_tables_name_each_step_once_and_every_step() -> None:
+    listed = [step for table in (steps.PREPARE, steps.SEARCH, steps.CONCLUDE) for _, step in table]
+    assert len(listed) == len(set(listed))
+    steps_there = {
+        each for each in vars(steps).values() if getattr(each, "__annotations__", {}).get("asker") == "Asker"
+    }
+    assert steps_there - {steps.write_envelope} == set(listed)
+
+
+def test_a_synthetic_hit_counts_half_and_equal_scores_stay_in_order(asker: Asker) -> None:
+    made = answer(hit(1, "m", 0.8, synthetic=True), hit(2, "h", 0.5), hit(3, "i", 0.4))
+    steps.demote_synthetic(asker, made)
+    assert paths(made) == ["h", "m", "i"]
+
+
+def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Asker) -> None:
+    made = answer(
+        hit(1, "a.md", 0.9, session_id="a"),
+        hit(2, "a.md", 0.8, "distilled", session_id="a"),
+        hit(3, "b.md", 0.7, "distilled", session_id="b"),
+        hit(4, "b.md", 0.6, session_id="another"),
+        limit=2,
+    )
+    steps.unite_twins(asker, made)
+    assert [each.id for each in made.hits] == [1, 3]
+    assert {kept: twin.id for kept, twin in made.twins.items()} == {1: 2}
+
+
+def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
+    with Asker(home, Shelf(home).config) as asker:
+        made = answer(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
+        steps.arrange_superseded(asker, made)
+    assert paths(made) == ["new.md", "2026/01/old.md", "x.md"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "given", "exact", "abstained"),
+    [
+        (0.10, None, False, True),
+        (0.10, None, True, False),
+        (0.10, 0.2, True, True),
+        (0.10, 0.0, False, False),
+        (0.16, None, False, False),
+        (None, 1.0, False, False),
+    ],
+)
+def test_too_little_evidence_drops_all_hits_but_those_of_a_literal_question(
+    asker: Asker, evidence: float | None, given: float | None, exact: bool, abstained: bool
+) -> None:
+    made = answer(hit(1, "a", 0.5), min_score=given)
+    made.evidence = evidence
+    made.plan = SimpleNamespace(exact=exact)  # type: ignore[assignment]
+    steps.abstain(asker, made)
+    assert (made.abstained, made.hits == []) == (abstained, abstained)
+    assert ("nothing relevant" in made.reason) is abstained
