@@ -1,4 +1,4 @@
-"""The contract of a source whose documents are not made of sessions: it has a run of its own."""
+"""The contract of a source of documents that are not sessions: it has a run of its own."""
 
 from __future__ import annotations
 

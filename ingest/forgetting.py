@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from ingest.archive.archive import Entry
 
 _CHROME, _GEMINI, _SHELL = "chrome", "gemini", "shell"
-# An id of so many letters stands nowhere by chance.
+# An id of so many letters occurs nowhere by chance.
 _LONG = 16
 
 
 class Held:
-    """What is known of the units to forget: ``files``, raw paths; ``beside``, what the archive has of theirs alone
-    beside these; ``shared``, units that lie in the same files.
+    """The units to forget: their raw ``files``; ``companions``, archived files that describe these units alone;
+    ``shared``, other units in the same files.
     """
 
-    __slots__ = ("beside", "files", "marks", "shared", "units")
+    __slots__ = ("companions", "files", "marks", "shared", "units")
 
     def __init__(self, marks: Collection[str] = ()) -> None:
         self.marks = marks
         self.units: set[str] = set()
         self.files: set[str] = set()
-        self.beside: set[str] = set()
+        self.companions: set[str] = set()
         self.shared: set[str] = set()
 
 
 def look(home: Home, source: str, marks: Collection[str]) -> Held:
-    """What the state and the archive hold of the units that ``marks`` (sessions, or single agents) cover."""
+    """Return what the state and the archive hold of the units that ``marks`` (sessions, or single agents) cover."""
     held = Held(marks)
     state = State(home)
     try:
@@ -66,19 +66,19 @@ def look(home: Home, source: str, marks: Collection[str]) -> Held:
     known = {path for paths in members.values() for path in paths}
     for entry in archive.versions(home, source):
         path = entry.path
-        if entry.version == archive.BESIDE or path in held.files:
+        if entry.version == archive.COMPANION or path in held.files:
             continue
-        # A history may still have prompts of a session that its transcript tells by now.
+        # A history may still have prompts of a session that has a transcript by now.
         is_open = path not in known or is_history(source, path)
         if basename(path).split(".")[0] in stems or (is_open and _holds(home, source, entry, marks)):
             held.files.add(path)
     for files in _beside(home, source, held.files).values():
-        held.beside |= files
+        held.companions |= files
     return held
 
 
 def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]]:
-    """Path → what the archive has beside that file and of its units alone."""
+    """Return path → the archived companion files that describe the units of that file alone."""
     from ingest import registry
     from ingest.archive.keeping import Keeping
 
@@ -91,7 +91,7 @@ def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]
 
 
 def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:
-    """Whether an archived file that several units share has one of ``marks``."""
+    """Return True if an archived file that several units share has one of ``marks``."""
     from ingest.archive import archive, sharing
 
     for segment in entry.segments:
@@ -107,7 +107,8 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
 
 
 def covered_by_sign(home: Home, rule: str) -> set[str]:
-    """The names of Gemini CLI's documents whose raw files lie in a folder that is the digest of one a rule covers."""
+    """Return the names of Gemini CLI's documents if the folder of the raw file is the digest of a folder that a rule
+    covers."""
     from ingest.policy.globs import Globs
     from ingest.session.project_ids import Signs, of_folders
 
@@ -124,7 +125,7 @@ def covered_by_sign(home: Home, rule: str) -> set[str]:
 
 
 def unit_of(home: Home, source: str, name: str) -> str | None:
-    """The unit whose document is called ``name`` (a file name), None where the state knows none."""
+    """Return the unit of the document ``name`` (a file name), None if the state knows none."""
     if not os.path.exists(join(home.state, FILE)):
         return None
     state = State(home)
@@ -142,10 +143,7 @@ def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, 
     if source == _CHROME:
         return collection, [f"{day}.md" for day in sorted(marks)]
     if registry.is_on_request(source):
-        return (
-            collection,
-            [],
-        )  # what they are called depends on more than their tombstones: they are told by what they say
+        return collection, []  # a tombstone does not give the name of the document: its content is compared
     if not os.path.exists(join(home.state, FILE)):
         return collection, [f"{stem(mark)}.md" for mark in sorted(marks)]
     state = State(home)
@@ -157,17 +155,18 @@ def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, 
 
 
 def erase(home: Home, source: str, held: Held) -> None:
-    """Take the units out of the state and out of the archive, what others have in the same files excepted.
+    """Remove the units from the archive and the state, and keep what other units have in the same files.
 
-    Of files that cannot be taken apart nothing stays. Raises OSError and apsw.Error.
+    A file that cannot be taken apart is removed as a whole. Raises OSError and apsw.Error.
     """
-    # The state goes last: whoever takes up again what was cut short finds by it what there is to remove.
+    # The state goes last: a command that resumes after a crash finds there what is left to remove.
     _from_archive(home, source, held)
     _from_state(home, source, held)
 
 
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
-    """(source, unit) of whatever version of an archived file, or visit, passes ``test``. Reads the whole archive."""
+    """Return (source, unit) of every version of an archived file, or visit, that passes ``test``. Reads the whole
+    archive."""
     from ingest.archive import archive, sharing
     from ingest.sources.chrome import archive as chrome_archive
     from ingest.sources.chrome import source as chrome
@@ -177,10 +176,10 @@ def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, s
     for source in archive.sources(home):
         whole: set[str] = set()
         beside: set[str] = set()
-        # Of each object that passes: whose pieces they are; None for all that lie in the file.
+        # Object that passes → the units of the matching pieces; None for all units of the file.
         verdicts: dict[str, set[str] | None] = {}
         for entry in archive.versions(home, source):
-            if entry.version == archive.BESIDE:
+            if entry.version == archive.COMPANION:
                 beside.add(entry.path)
             for segment in entry.segments:
                 if segment[0] not in verdicts:
@@ -237,7 +236,7 @@ def _from_state(home: Home, source: str, held: Held) -> None:
                 connection.executemany(
                     f"delete from {table} where source = ? and unit = ?", [(source, unit) for unit in held.units]
                 )
-            # Read by nobody any more, and not to be taken for new: what it had to say is withheld.
+            # The row stays, so that the next run does not treat the file as new; its notes are dropped.
             connection.executemany(
                 "update files set status = 'skipped', reason = ?, notes = null where source = ? and path = ?"
                 " and not exists (select 1 from members m where m.source = files.source and m.path = files.path)",
@@ -250,10 +249,10 @@ def _from_state(home: Home, source: str, held: Held) -> None:
 
 
 def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
-    """Drop what is known of forgotten files that their tool has deleted: where they lay; returns how many there were.
+    """Drop the rows of forgotten files that their tool has deleted; return how many.
 
-    While such a file lies on disk its place has to be known, or it would be taken for new: by a digest, where the path
-    passes ``test``. So are other files without any document. Raises apsw.Error.
+    While such a file is on disk its row stays, or the next run would treat the file as new. The row holds a digest in
+    place of a path that passes ``test``. The same holds for other files without a document. Raises apsw.Error.
     """
     if not os.path.exists(join(home.state, FILE)):
         return 0
@@ -267,18 +266,18 @@ def let_go(home: Home, test: Callable[[str], bool] = lambda _: False) -> int:
             (FORGOTTEN,),
         ).fetchall()
         rows = [row for row in rows if isinstance(row[1], bytes) and not row[1].startswith(b"\0")]
-        told = {path for _, path, _ in rows if test(os.fsdecode(path))}
-        gone = [row[:2] for row in rows if (row[2] or row[1] in told) and not os.path.lexists(row[1])]
-        unsaid = [
+        named = {path for _, path, _ in rows if test(os.fsdecode(path))}
+        gone = [row[:2] for row in rows if (row[2] or row[1] in named) and not os.path.lexists(row[1])]
+        hidden = [
             (os.fsencode(hidden_key(os.fsdecode(path))), source, path)
             for source, path, _ in rows
-            if path in told and (source, path) not in gone
+            if path in named and (source, path) not in gone
         ]
-        if gone or unsaid:
+        if gone or hidden:
             with connection:
                 connection.executemany("delete from files where source = ? and path = ?", gone)
                 connection.executemany(
-                    "update or replace files set path = ?, notes = null where source = ? and path = ?", unsaid
+                    "update or replace files set path = ?, notes = null where source = ? and path = ?", hidden
                 )
             connection.execute("vacuum")
             connection.execute("pragma wal_checkpoint(truncate)").fetchall()
@@ -293,34 +292,34 @@ def _from_archive(home: Home, source: str, held: Held) -> None:
     def rest(path: str, data: bytes) -> bytes:
         return sharing.without(source, path, data, lambda unit: _covered(unit, held.marks) or unit in held.units)
 
-    # First, while the catalogue still says what they can be told by.
+    # Orphans go first, while the catalogue still has the lines by which they are recognised.
     found = verifier.orphan_objects(home)
     if found:
-        verifier.remove_orphans(found, _telling(home, source, held, rest))
-    rewriting.remove(home, source, held.files | held.beside, rest)
+        verifier.remove_orphans(found, _belongs(home, source, held, rest))
+    rewriting.remove(home, source, held.files | held.companions, rest)
     if os.path.isdir(home.path(archive.FOLDER)):
         verifier.keep_losses(home, archive.names(home).union(map(verifier.object_name, verifier.orphan_objects(home))))
 
 
-def _telling(home: Home, source: str, held: Held, rest: Callable[[str, bytes], bytes]) -> Callable[[bytes], bool]:
-    """Whether an object that no row names is of what ``held`` is to forget.
+def _belongs(home: Home, source: str, held: Held, rest: Callable[[str, bytes], bytes]) -> Callable[[bytes], bool]:
+    """Return a test for orphans that belong to the units of ``held``.
 
-    It is where it names the unit, or is for the most part made of its lines, as what a killed run left of it is.
+    An orphan belongs to a unit if it names the unit, or consists mostly of the unit's lines, as a killed run leaves it.
     """
     from ingest.archive import archive, rows, sharing
 
     gone = held.units | set(held.marks)
-    # What is shorter, or no id but a day, stands in others' objects as well.
+    # A shorter id, or a day, may occur in the objects of other units.
     ids = [] if source == _SHELL else [unit.split("\t")[-1] for unit in gone]
     said = [each.encode("utf-8", "surrogateescape") for each in ids if len(each) >= _LONG]
     folder = home.path(archive.FOLDER)
     told: set[bytes] = set()
-    files = held.files | held.beside
+    files = held.files | held.companions
     for entry in archive.versions(home, source):
         if entry.path in files:
             data = [_content(folder, segment) for segment in entry.segments]
             for each in [b"".join(data)] if sharing.is_one(source, entry.path) else data:
-                with contextlib.suppress(ValueError):  # damaged, as it is where the rest is stored anew
+                with contextlib.suppress(ValueError):  # damaged: it is skipped here as in the rewriting
                     told |= _records(each) - _records(rest(entry.path, each))
 
     def holds(data: bytes) -> bool:
@@ -352,14 +351,14 @@ def _content(folder: str, segment: tuple[str, int]) -> bytes:
 
 
 def sweep(home: Home, test: Callable[[bytes], bool]) -> None:
-    """Remove what no row of the archive names and passes ``test``. Raises OSError, BrainError."""
+    """Delete the archive's orphans that pass ``test``. Raises OSError, BrainError."""
     from ingest.archive import verifier
 
     verifier.remove_orphans(verifier.orphan_objects(home), test)
 
 
 def beyond(home: Home) -> list[str]:
-    """What cannot be told of the archive, as sentences."""
+    """Return what cannot be proved of the archive, as sentences."""
     from ingest.archive import verifier
 
     count = len(verifier.orphan_objects(home))
@@ -373,7 +372,7 @@ def beyond(home: Home) -> list[str]:
 
 
 def forget_days(home: Home, days: Iterable[str]) -> None:
-    """Take days (``YYYY-MM-DD``) of browsing out of the visits that are kept. Raises Internal and apsw.Error."""
+    """Remove days (``YYYY-MM-DD``) of browsing from the archived visits. Raises Internal and apsw.Error."""
     from ingest.session.zones import day_number
     from ingest.sources.chrome import archive as chrome_archive
 
@@ -387,7 +386,7 @@ def forget_days(home: Home, days: Iterable[str]) -> None:
 
 
 def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
-    """Take documents (paths below their collection) out of what a source with a state of its own knows of them."""
+    """Remove documents (paths below their collection) from the state of a source that has a database of its own."""
     with _own(home, source) as connection:
         if connection is None:
             return
@@ -397,14 +396,14 @@ def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
 
 
 def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
-    """Remove repositories without documents whose names pass ``test`` from what a source knows.
+    """Remove repositories that have no documents and a name that passes ``test`` from the state of a source.
 
     A repository is read again when it is named again. Raises apsw.Error.
     """
     with _own(home, source) as connection:
         if connection is None:
             return
-        # git has what a repository stands on, and code has its files, in rows under its name.
+        # git has the tips of a repository, and code its files, in rows under the repository's name.
         tables = _tables(connection)
         known: list[Any] = connection.execute(
             "select root, name from repositories where name not in (select repository from documents)"

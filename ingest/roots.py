@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # One row of a table. The variable of the environment that moves the folder ("" for none; a comma at its end: it may
 # name several folders, separated by commas or the path separator). The folder, or several separated by commas, "" for
-# none but the variable's. The places below the folder: a star stands for anything within one name; of places separated
+# none but the variable's. The places below the folder: a star matches any text within one name; of places separated
 # by "|" the first that exists counts, else the first; "file#key" is the folder that a key of a JSON file names.
 Root = tuple[str, str, tuple[str, ...]]
 

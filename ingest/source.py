@@ -2,7 +2,7 @@
 
 A source is a subclass of ``Source`` in a module of its own, and one entry in the entry point group ``brain.sources``
 (``ingest.registry``). ``name``, ``roots`` and ``parse`` are enough for a tool that writes one transcript per file; all
-other methods have defaults. A run over a source is ``ingest.pipeline.run``; a source whose documents are not made of
+other methods have defaults. A run over a source is ``ingest.pipeline.run``; a source of documents that are not
 sessions is an ``ingest.collector.Collector``.
 
 The module of a source is imported whenever sources are listed: it imports its parser inside its methods.
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """A tool whose files become sessions.
+    """A tool with files that become sessions.
 
     ``name`` is the source's name in documents and commands, ``collection`` the folder of its documents, ``prefix``
     begins their names. ``on_request``: True if files are read only when the source is named. ``roots`` is the table of
     the tool's folders (``ingest.roots``), ``suffixes`` are the endings of transcripts' names. ``skip_files``
-    and ``skip_folders`` map names below the roots to the reason why they are no transcripts. ``history`` is the name of
-    the tool's history of prompts, which lies next to the folders of transcripts in ``beside``. ``companion_names`` are
+    and ``skip_folders`` map names below the roots to the reason why they are no transcripts. ``history`` is the name
+    of the tool's history of prompts, which lies next to its folders of transcripts, ``beside``. ``companion_names`` are
     the files in a transcript's folder that describe its session alone. ``is_collector``: see ``ingest.collector``.
     """
 

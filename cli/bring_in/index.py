@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-# Of failures, so many are shown; --json has more, and the counts have all.
+# So many failures are shown; --json has more, and the counts have all.
 _SHOWN = 5
 
 COMMAND = Command(
@@ -66,7 +66,7 @@ def run(args: Args, context: Context) -> int:
     from cli.progress import Bar
     from runtime.capture.indexing import index
 
-    # What is read lives until its document is written, and next to nothing of it is a cycle.
+    # Parsed records live until their document is written, and hardly any of them form a cycle.
     gc.set_threshold(_COLLECT, 50, 50)
     roots = [os.path.abspath(os.path.expanduser(root)) for root in getattr(args, "from")]
     if args.dry_run:
@@ -99,11 +99,11 @@ def run(args: Args, context: Context) -> int:
 
             warn(f"brain: not read: {verifier.orphans_phrase(report['unnamed'])}")
             warn(f"fix: {verifier.orphans_fix(context.home)}")
-    return _told(failure, args)
+    return _exit_code(failure, args)
 
 
 def _settle(context: Context) -> int:
-    """Take up what hooks left undone, so that the run has repaired what the next session would hear of."""
+    """Index the transcripts that hooks have left, so that the next session need not report them."""
     from runtime.hooks import due
 
     if not due.waiting(context.home):
@@ -120,7 +120,7 @@ def _settle(context: Context) -> int:
 def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     """The failure that a run is of which a source's every file failed: of one that was named, or of all there are.
 
-    What is skipped counts for nothing (other tools' files lie beside a source's), unless it was read and is withheld.
+    A skipped file does not count (a folder may hold other tools' files), unless it was read and is withheld.
     """
     from ingest.archive.keeping import FORGOTTEN
     from ingest.policy.exclusions import EXCLUDED
@@ -143,8 +143,8 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     )
 
 
-def _told(failure: BadInput | None, args: Args) -> int:
-    """The code that a run ends with; the failure is told on stderr where no JSON says it."""
+def _exit_code(failure: BadInput | None, args: Args) -> int:
+    """The code that a run ends with; without ``--json``, the failure goes to stderr."""
     if failure is None:
         return OK
     if not args.json:
@@ -161,7 +161,7 @@ def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
 
     for name, ledger in report["sources"].items() if roots else ():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
-        # What failed is told as that: something was found.
+        # A failure is reported as such: something was found.
         if not (ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out):
             places = printable(", ".join(shown(roots)))
             warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
@@ -184,7 +184,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     failure = _nothing_read(report, named=bool(args.source or roots))
     if args.json:
         context.emit(report if failure is None else {**report, **failure.envelope()})
-        return _told(failure, args)
+        return _exit_code(failure, args)
     from core.text import printable
 
     lines: list[str] = []
@@ -192,7 +192,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         would = ledger["would"]
         lines.append(
             f"{name}: {counted(ledger['seen'], 'file')} seen, {would['read']} would be read"
-            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would, told=is_on_request(name))}"
+            f" ({would['bytes'] / 1e6:.1f} MB): {_would_become(would, exact=is_on_request(name))}"
         )
         lines += [f"  skipped: {count} × {reason}" for reason, count in ledger["skipped"].items()]
         lines += [f"  dropped: {count} × {reason}" for reason, count in ledger["dropped"].items()]
@@ -202,12 +202,12 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         lines += [f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()]
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
-    return _told(failure, args)
+    return _exit_code(failure, args)
 
 
-def _would_become(would: dict[str, Any], *, told: bool) -> str:
-    """What the files of one source would make; ``told``: what changes is known, and not that it may."""
-    said = f"{counted(would['new'], 'document')} new, {would['changed']} that {'change' if told else 'may change'}"
+def _would_become(would: dict[str, Any], *, exact: bool) -> str:
+    """Return what the files of one source would make; ``exact``: the changes are known, not merely possible."""
+    said = f"{counted(would['new'], 'document')} new, {would['changed']} that {'change' if exact else 'may change'}"
     gone = f", {would['removed']} that go" if would["removed"] else ""
     return f"{said}, {would['unchanged']} unchanged{gone}"
 

@@ -1,10 +1,10 @@
-"""Raw sources, kept: ``$BRAIN_HOME/raw/``, after their tools have deleted them (docs/archive.md).
+"""The archive of raw files, ``$BRAIN_HOME/raw/``: it keeps what tools delete (docs/archive.md).
 
-A file is a row of ``catalogue.sqlite`` (where it lay, its mtime, the digest of its bytes) and a list of segments, each
-an object ``<first 2 hex>/<SHA-256 of its content>.zst``. What is stored is the redacted form that is parsed, so that a
-corpus made from the archive is the same byte for byte. A transcript that has grown adds a segment; small ones are put
-together with what follows; equal content is stored once. Objects are written before the rows that name them, and rows
-before the state says that a file was read: a run that is killed leaves at worst objects that nothing names.
+A file is a row of ``catalogue.sqlite`` with its path, mtime, digest and a list of segments. A segment is an object
+``<first 2 hex>/<SHA-256 of its content>.zst``. The archive stores the redacted form that is parsed, so that a corpus
+made from the archive is the same byte for byte. A transcript that has grown adds a segment; a small segment is joined
+with the next; equal content is stored once. Objects are written before the rows that name them, and rows before the
+state records that a file was read: a run that is killed leaves at worst orphan objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import os
 import time
 from os.path import join
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 import zstandard
@@ -32,15 +32,15 @@ FOLDER = "raw"
 CATALOGUE = "catalogue.sqlite"
 # Names of objects with an accepted loss, below ``state/`` (``ingest.archive.verifier``).
 LOSSES_FILE = "accepted-losses.json"
-# The version of a file that is no source's own, but was read to understand one that is.
-BESIDE = -1
-# What may be wrong with an object.
+# The version of a companion file: it was read to understand a transcript.
+COMPANION = -1
+# The faults of an object.
 MISSING = "missing"
 DAMAGED = "damaged"
-# The policy of what was kept as it was found: it went through none.
+# The policy of a file that was stored as it was found, not redacted.
 RAW = 0
 _VERSION = 1
-# A catalogue is an empty file for so long at most while it is made.
+# A catalogue that is being created is an empty file for at most so long, in seconds.
 _MAKING_S = 0.3
 _SCHEMA = """
 create table if not exists files(
@@ -53,61 +53,30 @@ _COLUMNS = "path, version, size, mtime_ns, consumed, digest, records, length, sh
 Segment = tuple[str, int]
 
 
-class Entry:
-    """An archived file: ``version`` 0 is the present one, 1, 2, … what it said before it was rewritten; or ``BESIDE``.
+class Entry(NamedTuple):
+    """A row of the catalogue: one version of an archived file.
 
-    ``size``, ``mtime_ns``, ``consumed`` and ``digest`` are of the raw file, ``length`` and ``sha`` of the archived
-    form, ``records`` its lines, ``policy`` the redaction it went through or ``RAW``, ``segments`` its objects in order.
+    ``version`` 0 is the present one; 1, 2, … are from before the file was rewritten; or ``COMPANION``. ``size``,
+    ``mtime_ns``, ``consumed`` and ``digest`` describe the raw file, ``length`` and ``sha`` the archived form.
+    ``records`` counts its lines. ``policy`` is the redaction that it went through, or ``RAW``. ``segments`` are its
+    objects in order.
     """
 
-    __slots__ = (
-        "consumed",
-        "digest",
-        "length",
-        "mtime_ns",
-        "path",
-        "policy",
-        "records",
-        "segments",
-        "sha",
-        "size",
-        "version",
-    )
-
-    def __init__(
-        self,
-        path: str,
-        version: int,
-        size: int,
-        mtime_ns: int,
-        consumed: int,
-        digest: str,
-        records: int,
-        length: int,
-        sha: str,
-        policy: int,
-        segments: list[Segment],
-    ) -> None:
-        self.path = path
-        self.version = version
-        self.size = size
-        self.mtime_ns = mtime_ns
-        self.consumed = consumed
-        self.digest = digest
-        self.records = records
-        self.length = length
-        self.sha = sha
-        self.policy = policy
-        self.segments = segments
-
-    @property
-    def about(self) -> tuple[int, int, int, str, int]:
-        """What is known of the raw file, and how many records it has."""
-        return self.size, self.mtime_ns, self.consumed, self.digest, self.records
+    path: str
+    version: int
+    size: int
+    mtime_ns: int
+    consumed: int
+    digest: str
+    records: int
+    length: int
+    sha: str
+    policy: int
+    segments: list[Segment]
 
 
 def entries(connection: apsw.Connection, source: str, path: str | None = None) -> Iterator[Entry]:
-    """Every version of every file of a source, or of the one at ``path``, by path and version."""
+    """Yield every version of every file of a source, or of the file at ``path``, by path and version."""
     where = "source = ?"
     bound: list[str | bytes] = [source]
     if path is not None:
@@ -121,7 +90,7 @@ def entries(connection: apsw.Connection, source: str, path: str | None = None) -
 
 
 def content(folder: str, segment: Segment) -> bytes:
-    """The bytes of an object. Raises OSError where it is missing, damaged or not what its name says."""
+    """Return the bytes of an object. Raises OSError if it is missing, damaged or another object's."""
     name, length = segment
     path = object_path(folder, name)
     with open(path, "rb") as stream:
@@ -151,7 +120,7 @@ def fault(folder: str, segment: Segment, *, contents: bool) -> str:
 
 
 def lines(folder: str, segments: Iterable[Segment]) -> Iterator[bytes]:
-    """The lines of a file, with their ends."""
+    """Yield the lines of a file, with their ends."""
     for segment in segments:
         yield from io.BytesIO(content(folder, segment))
 
@@ -182,8 +151,8 @@ def held(folder: str, entry: Entry) -> Iterator[bytes]:
 
 
 def sources(home: Home) -> list[str]:
-    """The sources of which something is archived, sorted; nothing is made where there is no archive."""
-    path = home.path(FOLDER, CATALOGUE)
+    """Return the sources with archived files, sorted; nothing is created if there is no archive."""
+    path = join(home.root, FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return []
     with catalogue(path) as connection:
@@ -191,8 +160,8 @@ def sources(home: Home) -> list[str]:
 
 
 def read(home: Home, source: str) -> dict[str, Entry]:
-    """Path → the present version of every archived file of a source; empty where there is no archive."""
-    path = home.path(FOLDER, CATALOGUE)
+    """Return path → the present version of every archived file of a source; empty if there is no archive."""
+    path = join(home.root, FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return {}
     with catalogue(path) as connection:
@@ -200,8 +169,8 @@ def read(home: Home, source: str) -> dict[str, Entry]:
 
 
 def versions(home: Home, source: str) -> list[Entry]:
-    """Every version of every archived file of a source; empty where there is no archive."""
-    path = home.path(FOLDER, CATALOGUE)
+    """Return every version of every archived file of a source; empty if there is no archive."""
+    path = join(home.root, FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return []
     with catalogue(path) as connection:
@@ -209,9 +178,9 @@ def versions(home: Home, source: str) -> list[Entry]:
 
 
 def size(home: Home) -> tuple[int, int]:
-    """(objects, bytes that they and the databases beside them take) of the archive."""
+    """Return (objects, bytes of the objects and the catalogue)."""
     count = total = 0
-    folder = home.path(FOLDER)
+    folder = join(home.root, FOLDER)
     for path in objects(folder):
         with contextlib.suppress(OSError):
             total += os.stat(path).st_size
@@ -222,15 +191,15 @@ def size(home: Home) -> tuple[int, int]:
 
 
 def objects(folder: str) -> Iterator[str]:
-    """The paths of all objects, named by the catalogue or not."""
+    """Yield the paths of all objects, orphans included."""
     for place, folders, names in os.walk(folder):
         folders.sort()
         yield from (join(place, name) for name in sorted(names) if name.endswith(".zst") and not name.startswith("."))
 
 
 def names(home: Home) -> set[str]:
-    """The objects that the catalogue names; empty where there is none. Raises BrainError where it cannot be read."""
-    path = home.path(FOLDER, CATALOGUE)
+    """Return the names of the objects in the catalogue. Raises BrainError if the catalogue cannot be read."""
+    path = join(home.root, FOLDER, CATALOGUE)
     if not os.path.exists(path):
         return set()
     with catalogue(path) as connection:
@@ -242,13 +211,13 @@ _FEW = 16
 
 
 def unlink_unnamed(connection: apsw.Connection, folder: str, candidates: Iterable[str]) -> int:
-    """Remove those of the objects ``candidates`` (names) that no row names; returns how many went."""
+    """Delete those of the objects ``candidates`` (names) that no row names; return how many."""
     wanted = set(candidates)
     if not wanted:
         return 0
     named: set[str] = set()
     if len(wanted) <= _FEW:
-        # As a text, since names are hashes: parsing all that is archived would take a hook longer each month.
+        # Names are hashes, so a search in the text is exact. Parsing every row would take a hook longer each month.
         mentioned = "select 1 from files where instr(segments, ?) limit 1"
         named.update(name for name in wanted if connection.execute(mentioned, (name,)).fetchone())
     else:
@@ -264,31 +233,13 @@ def unlink_unnamed(connection: apsw.Connection, folder: str, candidates: Iterabl
 
 def write_rows(connection: apsw.Connection, source: str, rows: Iterable[Entry]) -> None:
     """Write entries, inside the caller's transaction."""
-    connection.executemany(
-        "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                source,
-                os.fsencode(entry.path),
-                entry.version,
-                entry.size,
-                entry.mtime_ns,
-                entry.consumed,
-                entry.digest,
-                entry.records,
-                entry.length,
-                entry.sha,
-                entry.policy,
-                json.dumps(entry.segments),
-            )
-            for entry in rows
-        ],
-    )
+    values = [(source, os.fsencode(path), *rest, json.dumps(segments)) for path, *rest, segments in rows]
+    connection.executemany("insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 @contextlib.contextmanager
 def catalogue(path: str) -> Iterator[apsw.Connection]:
-    """The catalogue, to be read. Raises BrainError that names it."""
+    """Open the catalogue to read it. Raises BrainError that names the file."""
     with named(path):
         connection = open_catalogue(path)
         try:
@@ -299,9 +250,9 @@ def catalogue(path: str) -> Iterator[apsw.Connection]:
 
 @contextlib.contextmanager
 def named(path: str) -> Iterator[None]:
-    """What SQLite fails with in the catalogue at ``path`` is raised as a BrainError that names it, and the way out.
+    """Raise SQLite's errors in the catalogue at ``path`` as a BrainError that names the file and the fix.
 
-    There are other databases: of which one a failure tells, whoever catches apsw.Error further up cannot know.
+    A caller further up, which uses other databases as well, cannot tell from an apsw.Error which database failed.
     """
     try:
         yield
@@ -320,7 +271,7 @@ def _failure(error: Exception, path: str) -> BrainError:
         return DiskFull("the disk is full", "free some space, then run the command again")
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
         return Internal(f"the archive's catalogue {path}: {error}", f"check its permissions: ls -l {path}")
-    # The objects stay where they are: what a catalogue that comes back names can be read again.
+    # The objects stay in place: a catalogue that comes back from a backup can read them.
     return EngineMissing(
         f"the archive's catalogue {path} is damaged: {error}",
         "brain doctor --fix moves it aside, takes it out of the newest backup that has one, and indexes",
@@ -328,7 +279,7 @@ def _failure(error: Exception, path: str) -> BrainError:
 
 
 def open_catalogue(path: str) -> apsw.Connection:
-    """The catalogue, made where it is missing. Raises apsw.Error."""
+    """Open the catalogue, and create it if it is missing. Raises apsw.Error."""
     refuse_emptied(path)
     connection = connect(path)
     connection.set_busy_timeout(10_000)
@@ -341,7 +292,7 @@ def open_catalogue(path: str) -> apsw.Connection:
 
 
 def refuse_emptied(path: str) -> None:
-    """Raise apsw.NotADBError where a catalogue that named something is an empty file by now, as a crash leaves it."""
+    """Raise apsw.NotADBError if there are objects and the catalogue is an empty file, as a crash leaves it."""
     if _is_empty(path) and next(objects(os.path.dirname(path)), None) is not None:
         time.sleep(_MAKING_S)
         if _is_empty(path):
@@ -356,5 +307,5 @@ def _is_empty(path: str) -> bool:
 
 
 def object_path(folder: str, name: str) -> str:
-    """Where an object lies."""
+    """Return the path of an object."""
     return join(folder, name[:2], f"{name}.zst")

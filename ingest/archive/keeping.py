@@ -87,7 +87,7 @@ class Keeping(RawStore):
         self.holds: Callable[[str, str], bool] = lambda _, __: False
         self._forgotten = Tombstones(home)
         self._archive: Archive | None = None
-        # What the archive has, if files are read back: path → the present version, the older ones, folder → paths.
+        # If files are read back: path → the present version, path → older versions, folder → paths.
         self._entries: dict[str, Entry] = {}
         self._older: dict[str, list[Entry]] = {}
         self._folders: dict[str, list[str]] = {}
@@ -146,17 +146,17 @@ class Keeping(RawStore):
 
         held = archive.versions(self._home, self._source)
         files = {entry.path: entry for entry in held if not entry.version}
-        self._entries = {**{entry.path: entry for entry in held if entry.version == archive.BESIDE}, **files}
+        self._entries = {**{entry.path: entry for entry in held if entry.version == archive.COMPANION}, **files}
         self._older = {}
         for entry in reversed(held):
             if entry.version > 0:
                 self._older.setdefault(entry.path, []).append(entry)
         return [SourceFile(entry.path, entry.size, entry.mtime_ns, 0, "") for entry in files.values()]
 
-    def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder | None:
-        """Return what records a file while it is read, ``beside`` others or not; None if nothing is recorded."""
+    def recorder(self, path: str, *, companion: bool = False, version: int = 0) -> Recorder | None:
+        """Return the recorder of a file, or of a ``companion`` file; None if nothing is recorded."""
         archive = self._opened()
-        return None if archive is None else archive.recorder(path, beside=beside, version=version)
+        return None if archive is None else archive.recorder(path, companion=companion, version=version)
 
     def older(self, path: str) -> list[Entry]:
         """Return the archived versions of a file from before it said less: the newest first."""
@@ -191,8 +191,8 @@ class Keeping(RawStore):
             from ingest.archive import archive
 
             held = [] if self.from_archive else archive.versions(self._home, self._source)
-            beside = {entry.path for entry in held if entry.version == archive.BESIDE}
-            self._missing = {path for path in beside if not os.path.exists(path)}
+            companions = {entry.path for entry in held if entry.version == archive.COMPANION}
+            self._missing = {path for path in companions if not os.path.exists(path)}
         return self._missing
 
     def lacking(self, files: list[SourceFile]) -> list[SourceFile]:
@@ -210,9 +210,9 @@ class Keeping(RawStore):
             if self._checks:
                 raise
             return []  # the doctor reports a damaged catalogue: a run that stores nothing goes on without it
-        if any(each.version == archive.BESIDE and os.path.exists(each.path) for each in lost):
+        if any(each.version == archive.COMPANION and os.path.exists(each.path) for each in lost):
             return files
-        # What a file said before is not in it any more: to read it again would find nothing.
+        # An older version is not in the file any more: reading the file again would find nothing.
         paths = {each.path for each in lost if each.version <= 0}
         return [file for file in files if file.path in paths]
 

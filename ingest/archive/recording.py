@@ -1,4 +1,4 @@
-"""Taking raw files into the archive as they are read; what the archive is says ``ingest.archive.archive``."""
+"""Recording raw files in the archive while they are read. The format of the archive: ``ingest.archive.archive``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from core.files import Syncs, remove_temporary, write_temporary
 from core.home import Home, make_private
 from core.version import REDACTION
 from ingest.archive.archive import (
-    BESIDE,
     CATALOGUE,
+    COMPANION,
     FOLDER,
     LOSSES_FILE,
     RAW,
@@ -44,24 +44,24 @@ LARGE = 8 * 1024 * 1024
 
 
 class Archive:
-    """One source's part of the archive, open. Raises OSError and BrainError where it cannot be read or written.
+    """One source's part of the archive, open. Raises OSError and BrainError if it cannot be read or written.
 
-    ``keeps_raw``: lines are stored as they were found, not redacted. ``checks``: what a file that is taken in has there
-    already is read, so that objects that are damaged are noticed; those that are missing always are. Either are stored
-    anew where the file still says what they did. ``hasty``: the catalogue's log is left for others to write back.
+    ``keeps_raw``: lines are stored as they were found, not redacted. ``checks``: the archived objects of each recorded
+    file are read, to find damaged ones; missing objects are always found. Both are stored again if the file still has
+    their content. ``hasty``: the catalogue's log is left for others to write back.
     """
 
     def __init__(
         self, home: Home, source: str, *, keeps_raw: bool = False, checks: bool = False, hasty: bool = False
     ) -> None:
-        self.folder = home.path(FOLDER)
+        self.folder = join(home.root, FOLDER)
         self._home = home
         self.source = source
         self.keeps_raw = keeps_raw
         self._checks = checks
-        # Object → whether it is to be stored anew, of those that were looked at.
+        # Object → True if it must be stored again, of the objects that were checked.
         self._lacking: dict[str, bool] = {}
-        self._is_mended = False
+        self._has_repaired = False
         make_private(self.folder)
         self._packing = Packing()
         self._catalogue = join(self.folder, CATALOGUE)
@@ -79,16 +79,16 @@ class Archive:
         self._left: list[Entry] = []
 
     def close(self) -> None:
-        """Close the catalogue; what was not committed is forgotten."""
+        """Close the catalogue, and drop what was not committed."""
         self._packing.close()
         self._connection.close()
 
     def entry(self, path: str, version: int = 0) -> Entry | None:
-        """One version of a file, the present one unless another is asked for."""
+        """Return one version of a file, by default the present one."""
         return self._versions(path).get(version)
 
     def older(self, path: str) -> list[Entry]:
-        """What a file said before, as far as it was kept, to be read: the newest first."""
+        """Return the older versions of a file, ready to be read: the newest first."""
         found = [entry for entry in reversed(self._superseded) if entry.path == path]
         held = self._versions(path)
         found += [held[version] for version in sorted(held, reverse=True) if version > 0]
@@ -103,33 +103,33 @@ class Archive:
             self._known[path] = {entry.version: entry for entry in found}
         return self._known[path]
 
-    def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder:
-        """Takes a file in, line by line."""
-        return Recorder(self, path, BESIDE if beside else version)
+    def recorder(self, path: str, *, companion: bool = False, version: int = 0) -> Recorder:
+        """Return a recorder of a file."""
+        return Recorder(self, path, COMPANION if companion else version)
 
     def put(self, data: bytes) -> Segment:
-        """Store an object, unless it is there: what ``settle`` waits for."""
+        """Store an object, unless it is there. ``settle`` waits for it."""
         segment = hashlib.sha256(data).hexdigest(), len(data)
-        anew = self.lacks(segment)
-        if anew:
+        again = self.lacks(segment)
+        if again:
             self._lacking[segment[0]] = False
-            self._is_mended = True
-        self._packing.add(object_path(self.folder, segment[0]), data, anew=anew)
+            self._has_repaired = True
+        self._packing.add(object_path(self.folder, segment[0]), data, again=again)
         return segment
 
     def lacks(self, segment: Segment) -> bool:
-        """Whether an object is to be stored anew: it is missing, or, where that is looked at, damaged."""
+        """Return True if an object must be stored again: it is missing, or ``checks`` found it damaged."""
         name = segment[0]
         if name not in self._lacking:
             self._lacking[name] = bool(fault(self.folder, segment, contents=self._checks))
         return self._lacking[name]
 
     def settle(self) -> None:
-        """Wait until what was put can be read. Raises OSError."""
+        """Wait until the stored objects can be read. Raises OSError."""
         self._packing.wait()
 
     def take(self, entry: Entry, *, superseded: bool) -> None:
-        """Let ``entry`` be the present version of its file from the next commit on, with or without the old one."""
+        """Make ``entry`` the present version of its file with the next commit. ``superseded``: keep the old version."""
         key = (entry.path, entry.version)
         before = self.entry(*key)
         if before is not None:
@@ -140,28 +140,28 @@ class Archive:
         self._changed[key] = self._versions(entry.path)[entry.version] = entry
 
     def leave(self, path: str) -> None:
-        """Let a file that was read beside another go with the next commit: that other is not made of it any more."""
-        entry = self.entry(path, BESIDE)
+        """Drop a companion file with the next commit: its session is not made of it any more."""
+        entry = self.entry(path, COMPANION)
         if entry is not None:
             self._left.append(entry)
-            del self._versions(path)[BESIDE]
-            self._changed.pop((path, BESIDE), None)
+            del self._versions(path)[COMPANION]
+            self._changed.pop((path, COMPANION), None)
             self._dropped.update(name for name, _ in entry.segments)
 
     def drop(self, names: Iterable[str]) -> None:
-        """Let objects go with the next commit, unless a row names them."""
+        """Delete objects with the next commit, unless a row names them."""
         self._dropped.update(names)
 
     def sync(self) -> None:
-        """Bring the objects that were put to the disk. Raises OSError."""
+        """Sync the stored objects to the disk. Raises OSError."""
         self._packing.sync()
 
     def commit(self) -> None:
-        """Bring objects, then the rows that name them, to the disk; remove objects that nothing names any more."""
-        if not (self._changed or self._superseded or self._dropped or self._left or self._is_mended):
+        """Sync the objects, then write the rows that name them; delete objects that no row names any more."""
+        if not (self._changed or self._superseded or self._dropped or self._left or self._has_repaired):
             return
         self.sync()
-        self._is_mended = False
+        self._has_repaired = False
         with named(self._catalogue), self._connection:
             self._connection.executemany(
                 "delete from files where source = ? and path = ? and version = ?",
@@ -173,9 +173,10 @@ class Archive:
                     (self.source, os.fsencode(entry.path)),
                 ).fetchone()
                 assert row is not None
-                entry.version = int(row[0])
-                self._versions(entry.path)[entry.version] = entry
-            write_rows(self._connection, self.source, [*self._superseded, *self._changed.values()])
+                older = entry._replace(version=int(row[0]))
+                self._versions(entry.path)[older.version] = older
+                write_rows(self._connection, self.source, [older])
+            write_rows(self._connection, self.source, self._changed.values())
         if self._hasty:
             wal.sync(self._catalogue)
         named_now = {name for entry in self._changed.values() for name, _ in entry.segments}
@@ -194,14 +195,13 @@ class Archive:
 
 
 class Recorder:
-    """Takes one file in as it is read: ``add`` for each line in its archived form, then ``finish``.
+    """Records one file while it is read: ``add`` for each line in its archived form, then ``finish``.
 
-    Where the file begins as the archived one does, only what follows is stored. ``again`` after ``finish``: it did
-    not, although it was expected to; the lines must be given once more, from the first.
+    If the file begins as the archived one does, only the rest is stored. If ``again`` is True after ``finish``, the
+    file did not begin so, although it was expected to; the caller adds all lines once more, from the first.
     """
 
     __slots__ = (
-        "_anew",
         "_archive",
         "_buffer",
         "_continues",
@@ -209,6 +209,7 @@ class Recorder:
         "_grows",
         "_hash",
         "_held",
+        "_is_second",
         "_lost",
         "_path",
         "_pieces",
@@ -219,17 +220,17 @@ class Recorder:
         "records",
     )
 
-    def __init__(self, archive: Archive, path: str, version: int = 0, *, anew: bool = False) -> None:
-        self._anew = anew
+    def __init__(self, archive: Archive, path: str, version: int = 0, *, is_second: bool = False) -> None:
+        self._is_second = is_second
         self._version = version
         self._archive = archive
         self._path = path
         entry = archive.entry(path, self._version)
         self._entry = entry
-        self._grows = not anew and entry is not None and self._is_alike(entry) and bool(entry.segments)
-        # Of what the archive has of it and cannot read: where it begins and ends, and what the file says there.
+        self._grows = not is_second and entry is not None and self._is_alike(entry) and bool(entry.segments)
+        # Unreadable segments: where each begins and ends, and the bytes that the file has there.
         self._lost = [] if entry is None or not self._grows else _lost(archive, entry)
-        # Whether a second reading has come by what the archive has of the file, unchanged.
+        # True if a second reading has found the archived bytes unchanged.
         self._continues = False
         self._hash = hashlib.sha256()
         self._buffer: list[bytes] = []
@@ -242,11 +243,11 @@ class Recorder:
 
     @property
     def keeps_raw(self) -> bool:
-        """Whether lines are to be given as they were found."""
+        """Return True if lines are stored as they were found."""
         return self._archive.keeps_raw
 
     def add(self, line: bytes) -> None:
-        """The next line, with its line end."""
+        """Record the next line, with its line end."""
         if self.again:
             return
         self.length += len(line)
@@ -269,7 +270,7 @@ class Recorder:
             if self._lost:
                 self._archive.settle()
             return
-        if self._anew and entry is not None and self.length == entry.length:
+        if self._is_second and entry is not None and self.length == entry.length:
             self._continues = self._hash.hexdigest() == entry.sha
         self._buffer.append(line)
         self._held += len(line)
@@ -277,9 +278,9 @@ class Recorder:
             self._cut()
 
     def dropped(self, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
-        """Return what a history has dropped: ``held``, by then, and since then what of ``before`` is not in ``now``.
+        """Return the content that a history has dropped: ``held``, and the part of ``before`` that is not in ``now``.
 
-        ``now``: what is kept of the bytes that were ``read``.
+        ``now``: the archived form of the bytes that were ``read``.
         """
         from ingest.archive import sharing
 
@@ -299,22 +300,22 @@ class Recorder:
 
     @property
     def before(self) -> Entry | None:
-        """What the archive has of the file."""
+        """Return the archived entry of the file, if there is one."""
         return self._entry
 
     @property
     def folder(self) -> str:
-        """Where the archive's objects lie, all of them."""
+        """Return the folder of the archive's objects, once all of them are there."""
         self._archive.settle()
         return self._archive.folder
 
     def in_pieces(self) -> None:
-        """The file is what ``piece`` is given: pieces that it had and are not given go, though it were all of them."""
+        """Make the file consist of the pieces that are given; earlier pieces that are not given are dropped."""
         self._grows = False
         self._pieces = True
 
     def piece(self, data: bytes) -> None:
-        """A part of the file that is an object by itself, in whole lines."""
+        """Record a part of the file, in whole lines, as an object by itself."""
         self.in_pieces()
         self.length += len(data)
         self.records += data.count(b"\n")
@@ -322,18 +323,18 @@ class Recorder:
         self._segments.append(self._archive.put(data))
 
     def whole(self, data: bytes, records: int = 1) -> None:
-        """The file is one document of so many records, replaced at each write: it is stored whole."""
+        """Record the file as one document of so many records: the tool replaces it at each write."""
         self._grows = False
         self._segments = []
         self.add(data)
         self.records = records
 
     def finish(self, size: int, mtime_ns: int, consumed: int, digest: str) -> None:
-        """The file has ended. Sizes and digest are the raw file's."""
+        """End the file. Sizes and digest are the raw file's."""
         if self.again:
             return
         if self._grows:
-            self.again = True  # it is shorter now: whether it says the same is not known yet
+            self.again = True  # it is shorter now, and may differ
             return
         self._cut()
         if self.again:
@@ -355,34 +356,34 @@ class Recorder:
             policy,
             self._segments,
         )
-        if known is None or not same or known.about != made.about:
+        if known is None or not same or known[2:7] != made[2:7]:
             self._archive.take(made, superseded=not same and self._says_less(known))
 
     def abandon(self) -> None:
-        """The file is withheld: what was put of it goes, and nothing more is taken."""
+        """Drop what was recorded of the file: it is excluded or forgotten."""
         known = set() if self._entry is None else {name for name, _ in self._entry.segments}
         self._archive.drop(name for name, _ in self._segments if name not in known)
         self.again = True
 
     def restarted(self) -> Recorder:
-        """A recorder for the second reading."""
-        return Recorder(self._archive, self._path, self._version, anew=True)
+        """Return a recorder for the second reading."""
+        return Recorder(self._archive, self._path, self._version, is_second=True)
 
     def _says_less(self, known: Entry | None) -> bool:
-        """Whether the archived form holds lines that the new one has not, or, as one document, more records."""
+        """Return True if the archived form has lines that the new one lacks, or, as one document, more records."""
         if known is None or self._pieces or not (self._is_alike(known) or known.policy == RAW):
             return False
-        if not self._anew:
+        if not self._is_second:
             return self.records < known.records
         there = set(lines(self.folder, self._segments))
         try:
             return any(line not in there for line in lines(self.folder, known.segments))
         except OSError:
-            # What cannot be read may come back out of a backup: its row stays, unless the file still says all of it.
+            # An unreadable object may come back out of a backup: the row stays, unless the file still has all of it.
             return not self._continues if self._is_alike(known) else self.records < known.records
 
     def _is_alike(self, known: Entry) -> bool:
-        """Whether its lines can be compared with these: they went through the same redaction, or through none."""
+        """Return True if the lines are comparable: they went through the same redaction, or through none."""
         return known.policy == REDACTION or self.keeps_raw
 
     def _cut(self) -> None:
@@ -395,7 +396,7 @@ class Recorder:
             try:
                 data = content(self.folder, self._segments.pop()) + data
             except OSError:
-                self.again = True  # damaged: the file is stored anew
+                self.again = True  # damaged: the file is stored again
                 return
         self._segments.append(self._archive.put(data))
 
@@ -420,24 +421,23 @@ _LARGE = 1 << 20
 class Packing:
     """Packs objects and writes them, one after the other, on a thread that starts with the second, or a large one.
 
-    zstd works without Python's lock. One small object alone is packed by whoever waits for it, as a hook does. What
-    fails is raised by ``wait``, each time, and nothing is written after it. Objects are synced while the next are
-    packed.
+    zstd works without Python's lock. One small object alone is packed by the caller that waits for it, as in a hook.
+    ``wait`` raises a failure, each time, and nothing is written after it. Objects are synced while the next are packed.
     """
 
     def __init__(self) -> None:
         self._syncs = Syncs()
         self._folders: set[str] = set()
-        self._anew: set[str] = set()
+        self._again: set[str] = set()
         self._first: tuple[str, bytes] | None = None
         self._waiting: queue.Queue[tuple[str, bytes] | None]
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
-    def add(self, target: str, data: bytes, *, anew: bool = False) -> None:
-        """Have ``data`` stored as ``target`` soon, unless that is there, or in its place (``anew``)."""
-        if anew:
-            self._anew.add(target)
+    def add(self, target: str, data: bytes, *, again: bool = False) -> None:
+        """Store ``data`` as ``target`` soon, unless ``target`` exists; ``again``: replace it."""
+        if again:
+            self._again.add(target)
         if self._thread is None:
             if self._first is None and len(data) < _LARGE:
                 self._first = target, data
@@ -449,7 +449,7 @@ class Packing:
             thread = threading.Thread(target=self._work, name="archive", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # there is none to be had: this object does not wait
+            except RuntimeError:  # no thread can start: this object does not wait
                 self._take(target, data)
                 return
             self._thread = thread
@@ -459,7 +459,7 @@ class Packing:
         self._waiting.put((target, data))
 
     def wait(self) -> None:
-        """Return once all that was added is there. Raises OSError."""
+        """Return once every added object can be read. Raises OSError."""
         if self._first is not None:
             self._take(*self._first)
             self._first = None
@@ -469,7 +469,7 @@ class Packing:
             raise self._failure
 
     def sync(self) -> None:
-        """Return once all that was added is on the disk, by its name. Raises OSError."""
+        """Return once every added object is on the disk, under its name. Raises OSError."""
         self.wait()
         self._syncs.wait()
         with contextlib.suppress(OSError):  # file systems that sync no folders are left to their own timing
@@ -495,13 +495,13 @@ class Packing:
         try:
             if self._failure is None:
                 self._store(target, data)
-        except BaseException as error:  # noqa: BLE001  # handed over to whoever waits for it
+        except BaseException as error:  # noqa: BLE001  # raised in the thread that waits
             self._failure = error
 
     def _store(self, target: str, data: bytes) -> None:
-        if target not in self._anew and os.path.exists(target):
+        if target not in self._again and os.path.exists(target):
             return
-        self._anew.discard(target)
+        self._again.discard(target)
         folder = dirname(target)
         make_private(folder)
         packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)

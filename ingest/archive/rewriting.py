@@ -1,4 +1,4 @@
-"""What changes in the archive afterwards: files that leave it, in whole or in part, and a new redaction."""
+"""Rewriting the archive: removing files, in whole or in part, and redacting again."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ _GOING = "create table if not exists going(name text primary key) without rowid"
 
 
 def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, bytes], bytes]) -> None:
-    """Take files out, every version of them, and the objects that nothing names then; ``rest`` (path, bytes of an
-    object, or of all where they are one) is what is kept of each, where it is anything. Raises OSError and apsw.Error.
+    """Remove files, every version of them, and the objects that no row names then.
+
+    ``rest(path, data)`` returns what stays of an object, or of all objects of a file that are taken apart together.
+    Raises OSError and apsw.Error.
     """
     path = home.path(FOLDER, CATALOGUE)
     if not os.path.exists(path):
@@ -51,20 +53,25 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
         for entry in taken:
             dropped.update(name for name, _ in entry.segments)
             left = _left(archive.folder, entry, rest, as_one=sharing.is_one(source, entry.path))
-            entry.segments = [archive.put(data) for data in left]
-            entry.length, entry.sha = sum(map(len, left)), hashlib.sha256(b"".join(left)).hexdigest()
-            # One that is stored whole counts as one record.
-            entry.records = min(entry.records, sum(data.count(b"\n") for data in left))
-            staying += [entry] if left else []
+            if left:
+                staying.append(
+                    entry._replace(
+                        segments=[archive.put(data) for data in left],
+                        length=sum(map(len, left)),
+                        sha=hashlib.sha256(b"".join(left)).hexdigest(),
+                        # A file that is stored whole counts as one record.
+                        records=min(entry.records, sum(data.count(b"\n") for data in left)),
+                    )
+                )
         archive.sync()
-        # All at once: a session goes with the thousands of files that it is made of, or is still found whole.
+        # In one transaction: a session goes with the thousands of files that it is made of, or stays whole.
         with connection:
             connection.executemany(
                 "delete from files where source = ? and path = ? and version = ?",
                 [(source, os.fsencode(entry.path), entry.version) for entry in taken],
             )
             write_rows(connection, source, staying)
-            # A run that is killed now leaves objects that nothing names: by this the next one knows which are to go.
+            # A run that is killed now leaves orphan objects: the next one finds in this table which to delete.
             connection.execute(_GOING)
             connection.executemany("insert or ignore into going values(?)", [(name,) for name in dropped])
         unlink_unnamed(connection, archive.folder, dropped)
@@ -77,7 +84,7 @@ def remove(home: Home, source: str, paths: Iterable[str], rest: Callable[[str, b
 
 
 def _going(connection: apsw.Connection) -> set[str]:
-    """The objects that a run which was killed had still to remove."""
+    """Return the objects that a killed run had still to delete."""
     if connection.execute("select 1 from sqlite_schema where name = 'going'").fetchone() is None:
         return set()
     return {str(name) for (name,) in connection.execute("select name from going")}
@@ -97,9 +104,9 @@ def _left(folder: str, entry: Entry, rest: Callable[[str, bytes], bytes], *, as_
 
 
 def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
-    """Store anew, with this version's redaction, what went through an older one or none, whatever its version.
+    """Store every file that went through an older redaction, or none, with the present one.
 
-    ``counts`` (kind → replaced) is added to. What is damaged stays as it is. Raises OSError and apsw.Error.
+    ``counts`` (kind → replaced) is added to. Damaged files stay as they are. Raises OSError and apsw.Error.
     """
     archive = Archive(home, source)
     connection = open_catalogue(home.path(FOLDER, CATALOGUE))
@@ -117,10 +124,10 @@ def redact_again(home: Home, source: str, counts: dict[str, int]) -> None:
             except Unreadable:
                 continue
             dropped = {name for name, _ in entry.segments} - {name for name, _ in segments}
-            entry.segments, entry.length, entry.sha, entry.policy = segments, length, whole.hexdigest(), REDACTION
+            made = entry._replace(segments=segments, length=length, sha=whole.hexdigest(), policy=REDACTION)
             archive.sync()
             with connection:
-                write_rows(connection, source, [entry])
+                write_rows(connection, source, [made])
             unlink_unnamed(connection, archive.folder, dropped)
     finally:
         connection.close()
@@ -132,9 +139,9 @@ class Unreadable(Exception):
 
 
 def _redacted(folder: str, source: str, entry: Entry, counts: dict[str, int]) -> Iterator[bytes]:
-    """The objects of an entry without secrets: line by line where they are JSON Lines, else as one document or text.
+    """Yield the objects of an entry without secrets: line by line if they are JSON Lines, else as one document or text.
 
-    A document cut into lines would be no JSON any more where a span of it goes to the end of its text.
+    A secret that reaches to the end of a line would cut a document so that it is no JSON any more.
     """
     first = _content(folder, entry.segments[0]) if entry.segments else b""
     if _is_record(first[: first.find(b"\n") + 1] or first):

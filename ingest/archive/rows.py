@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 # Made once: `json.dumps` makes an encoder for each value.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
-# What that one makes of a text.
+# The encoder of a text.
 _string = json.encoder.encode_basestring_ascii
 # Bytes of rows that are looked at together, and rows where something may be in these.
 _TOGETHER = 4096
 _FEW = 8
-# What is counted of the archive's.
+# The reason under which lost sessions are counted.
 LOST = "archived sessions that cannot be read any more"
 # Characters of a text that may come again, and how many of those are remembered.
 _SHORT, _MANY = 256, 10_000
-# Columns whose text is JSON.
+# Columns of JSON text.
 _DOCUMENTS = frozenset({"value", "data", "event_json"})
 
 
@@ -58,7 +58,7 @@ class Lines(bytes):
 
 
 class Json:
-    """A cell whose text should be JSON: decoded and redacted once, for its document and for the archive.
+    """A cell of JSON text: decoded and redacted once, for its document and for the archive.
 
     ``plain``: there is nothing in it to redact; ``raw``: the archive keeps it as it was found.
     """
@@ -91,7 +91,7 @@ class Json:
 
     @property
     def may_span(self) -> bool:
-        """Whether a tag of a private span may be in it."""
+        """Return True if the text may hold a tag of a private span."""
         text = self._text or ""
         return not self._plain and (
             b"private" in text.lower() if isinstance(text, bytes) else "private" in text.lower()
@@ -102,7 +102,7 @@ class Json:
         return records.value(self._text or "", None)
 
     def become(self, value: Any, redacted: dict[str, int]) -> None:
-        """Be ``value`` instead, whose secrets are replaced here; what is kept raw stays as it was found."""
+        """Replace the value, and the secrets in it; a cell that is stored raw stays as it was found."""
         self._value = clean_record(_encoded(value).encode(), value, redacted)
         if not self._raw:
             self._text = None
@@ -136,9 +136,9 @@ class Opened:
 class Shelf:
     """Takes the rows of a database into the archive, a unit's at a time, once the reading has that one's part.
 
-    What the database does not hold any more stays in the archive, as its documents stay; a session that was longer
-    does, too, and is the reading's part again: ``parts`` are those that archived lines hold. Nothing of units that
-    were forgotten or are excluded is kept. Without
+    Sessions that the database lost stay in the archive, as their documents do. A session that was longer in the archive
+    stays so, and becomes the reading's part: ``parts`` reads archived lines. Nothing of units that were forgotten or
+    are excluded is stored. Without
     ``parts``, or if the store records nothing, rows are only opened.
     """
 
@@ -225,7 +225,7 @@ class Shelf:
             if unit and unit not in self._made and not store.forgot(unit) and not self.lets_go(unit):
                 for segment, _ in held:
                     recorder.piece(self._again(recorder, segment))
-        if self._loose and whole:  # whose they are is not certain: they go with whichever unit is forgotten
+        if self._loose and whole:  # their unit is not certain: they go with any unit that is forgotten
             recorder.piece(self._packed("", 0, [row for _, rows in self._loose for row in rows]))
         reading = self._reading
         recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
@@ -243,7 +243,7 @@ class Shelf:
                     try:
                         held = archive.content(recorder.folder, segment)
                     except OSError:
-                        # Of a session that the database still holds it is stored anew; what others had is not there.
+                        # A session that the database still has is stored again; the others are lost.
                         self._reading.recovered[LOST] = self._reading.recovered.get(LOST, 0) + 1
                         continue
                     head = json.loads(held[: held.index(b"\n")])
@@ -287,7 +287,7 @@ class Shelf:
 
 
 def unit_of(data: bytes) -> str:
-    """The unit whose rows an archived object holds; "" where they are several units'. Raises ValueError."""
+    """Return the unit of the rows in an archived object; "" if they belong to several units. Raises ValueError."""
     head = json.loads(data[: data.index(b"\n")])
     if type(head) is not dict or "unit" not in head:
         raise ValueError("no rows of a database")

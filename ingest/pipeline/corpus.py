@@ -34,7 +34,7 @@ class _Staged(NamedTuple):
 
 
 class Corpus:
-    """One collection's folder below the home. What a killed writer left is swept when it is opened, if ``sweep``.
+    """One collection's folder below the home. ``sweep``: files that killed writers left are removed when it is opened.
 
     ``landed(name, data, status)`` is called, in the thread and the order of ``put``, for each document once it is in
     its place. ``flush()`` puts all that waits into place; ``with`` ends by removing what was not flushed.

@@ -1,7 +1,7 @@
-"""Databases as raw sources: what tells that one has changed, and reading a copy while its application goes on.
+"""Databases as raw sources: detecting changes, and reading a copy while the application goes on writing.
 
-A database is one file to the ledger. Its size is the sum of its parts', its mtime the latest of them: what stands in
-the write-ahead log alone is a change too. Its bytes are not hashed: an unchanged stat is an unchanged database.
+A database is one file to the ledger. Its size is the sum of its parts', its mtime the latest of them: a row in the
+write-ahead log alone is a change, too. Its bytes are not hashed: an unchanged stat is an unchanged database.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
     except apsw.Error as error:
         if isinstance(error, apsw.FullError | apsw.IOError) and is_full(resolve().state):
             raise
-        # What was read before stays, in the archive as in its documents.
+        # The content before the damage stays, in the archive as in its documents.
         _damaged(reading, error, whole)
         if not (reading.taken or reading.parts):
             shelf.abandon()
@@ -185,7 +185,7 @@ def _parts(of: Reading, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
 
 
 def tables(connection: apsw.Connection) -> dict[str, set[str]]:
-    """Table → its columns, lower case: formats are told apart by what is there, not by a version."""
+    """Table → its columns, lower case: parsers recognise formats by them, not by a version."""
     names = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
     found: dict[str, set[str]] = {}
     for name in names:

@@ -1,14 +1,14 @@
 """The account of a run: every file that was seen ends in exactly one of ingested, unchanged, skipped, failed.
 
-Kept in ``state/ledger/<source>.json``, read by ``explain``: the last run's that found any files, since one over empty
-folders says nothing of what the brain holds. What a file had to say is remembered with it, so that a run in which
-nothing changed still reports what was skipped, failed or not understood; what was not understood also of the files
-that the run did not look at.
+``state/ledger/<source>.json`` holds the account of the last run that found any files, for ``explain``: a run over empty
+folders says nothing of the memory. The notes on a file are kept with its row, so that a run in which nothing changed
+still reports what was skipped, failed or not understood.
 """
 
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from os.path import join
 
 from core.counting import add
@@ -32,40 +32,19 @@ OWN, GIVEN, ARCHIVE = "own folders", "--from", "archive"
 class Ledger:
     """Counts of one run over one source. ``as_dict()`` is the form that is printed and kept.
 
-    ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: those
-    whose bytes changed; ``redacted``: kind → secrets replaced in the files that were seen; ``dropped``: records that
-    policy leaves out, by reason; ``truncated``: (how many are not all of their transcript, pieces they lack).
-    ``partial``: files of which damage ended the reading when something of them had been read; they count as that says.
-    ``failed`` lists the first 50 failures, of files (line 0) and of records. ``roots`` is OWN, GIVEN or ARCHIVE,
-    ``finished`` epoch seconds.
+    ``bytes``: of the files read in this run; ``documents``: of this source in the corpus after it; ``written``: changed
+    documents; ``redacted``: kind → secrets replaced in the files that were seen; ``dropped``: records that policy
+    leaves out, by reason; ``truncated``: (documents that lack pieces of their transcript, those pieces). ``partial``:
+    files with damage after readable content. ``failed`` lists the first 50 failures, of files (line 0) and of records.
+    ``roots`` is OWN, GIVEN or ARCHIVE, ``finished`` epoch seconds.
     """
 
+    # In the order of ``as_dict``.
     __slots__ = (
-        "bytes",
-        "documents",
-        "dropped",
-        "failed",
-        "failed_files",
-        "failed_reasons",
-        "failed_records",
-        "finished",
-        "ingested",
-        "kept",
-        "partial",
-        "recovered",
-        "redacted",
-        "removed",
-        "renamed",
-        "roots",
-        "seen",
-        "skipped",
-        "source",
-        "truncated",
-        "unchanged",
-        "unknown",
-        "vanished",
-        "written",
-    )
+        "source", "roots", "seen", "ingested", "unchanged", "skipped", "failed_files", "partial", "failed_records",
+        "failed_reasons", "failed", "dropped", "recovered", "redacted", "unknown", "vanished", "documents", "truncated",
+        "written", "renamed", "removed", "kept", "bytes", "finished",
+    )  # fmt: skip
 
     def __init__(self, source: str, roots: str = OWN) -> None:
         self.source = source
@@ -93,7 +72,7 @@ class Ledger:
         self._example(path, reason, detail, 0)
 
     def account(self, row: FileRow, *, fresh: bool) -> None:
-        """Count one file by what is known of it; ``fresh``: it was read in this run."""
+        """Count one file by its row; ``fresh``: it was read in this run."""
         if row.status == "ingested":
             if fresh:
                 self.ingested += 1
@@ -110,7 +89,7 @@ class Ledger:
             self.note(row.path, json.loads(row.notes))
 
     def note(self, path: str, notes: dict[str, Any]) -> None:
-        """Add what one file had to say: counts by reason or kind, and the first ``failures``."""
+        """Add the notes on one file: counts by reason or kind, and the first ``failures``."""
         add(self.dropped, notes.get("dropped", {}))
         _add_unknown(self.unknown, path, notes)
         add(self.recovered, notes.get("recovered", {}))
@@ -134,39 +113,18 @@ class Ledger:
             self.failed.append({"path": shown(path), "reason": reason, "detail": detail[:300], "line": line})
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data, JSON-able, keys in a fixed order."""
-        return {
-            "source": self.source,
-            "roots": self.roots,
-            "seen": self.seen,
-            "ingested": self.ingested,
-            "unchanged": self.unchanged,
-            "skipped": dict(sorted(self.skipped.items())),
-            "failed_files": self.failed_files,
-            "partial": self.partial,
-            "failed_records": self.failed_records,
-            "failed_reasons": dict(sorted(self.failed_reasons.items())),
-            "failed": self.failed,
-            "dropped": dict(sorted(self.dropped.items())),
-            "recovered": dict(sorted(self.recovered.items())),
-            "redacted": dict(sorted(self.redacted.items())),
-            "unknown": dict(sorted(self.unknown.items())),
-            "vanished": self.vanished,
-            "documents": self.documents,
-            "truncated": {"documents": self.truncated[0], "pieces": self.truncated[1]},
-            "written": self.written,
-            "renamed": self.renamed,
-            "removed": self.removed,
-            "kept": self.kept,
-            "bytes": self.bytes,
-            "finished": self.finished,
-        }
+        """Return plain data, JSON-able, keys in a fixed order."""
+        found: dict[str, object] = {}
+        for name, value in zip(self.__slots__, attrgetter(*self.__slots__)(self), strict=True):
+            found[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
+        found["truncated"] = {"documents": self.truncated[0], "pieces": self.truncated[1]}
+        return found
 
     def write(self, home: Home, elsewhere: Iterable[FileRow] = ()) -> None:
-        """Keep this ledger, unless one is kept and this run found nothing to say. Raises OSError.
+        """Write this ledger, unless there is one and this run found no files. Raises OSError.
 
-        ``elsewhere``: the source's files that this run did not find, given by hand once or deleted since. What was not
-        understood of them is kept with it: their documents lack it still.
+        ``elsewhere``: the source's files that this run did not find, given by hand once or deleted since. Their unknown
+        records are added: their documents still lack them.
         """
         import json
 
@@ -176,7 +134,7 @@ class Ledger:
             return
         unknown = {what: dict(entry) for what, entry in self.unknown.items()}
         for row in elsewhere:
-            # A size below 0: what an earlier version of the parser had to say.
+            # A size below 0: the notes are of an earlier version of the parser.
             if row.size >= 0 and row.notes and '"unknown"' in row.notes:
                 _add_unknown(unknown, row.path, json.loads(row.notes))
         kept = {**self.as_dict(), "unknown": dict(sorted(unknown.items()))}
@@ -185,7 +143,7 @@ class Ledger:
 
 
 def _add_unknown(unknown: dict[str, dict[str, object]], path: str, notes: dict[str, Any]) -> None:
-    """Add what one file had to say of records and fields that nothing is known of."""
+    """Add the notes on one file's unknown records and fields."""
     for what, (count, line, *look) in notes.get("unknown", {}).items():
         entry = unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
         if look and look[0]:
@@ -198,7 +156,7 @@ def _add_unknown(unknown: dict[str, dict[str, object]], path: str, notes: dict[s
 
 
 def read(home: Home) -> dict[str, dict[str, object]]:
-    """Source → its last ledger; a file that is not whole JSON is left out."""
+    """Return source → its last ledger; a file that is not whole JSON is left out."""
     import json
 
     folder = join(home.state, "ledger")
@@ -221,12 +179,12 @@ def read(home: Home) -> dict[str, dict[str, object]]:
 
 
 def of(home: Home, source: str) -> dict[str, object]:
-    """The last ledger of one source; empty before the first."""
+    """Return the last ledger of one source; empty before the first."""
     return read(home).get(source) or {}
 
 
 def shown(path: str) -> str:
-    """A path that any JSON writer and terminal can take, whatever bytes the file's name has."""
+    """Return a path that any JSON writer and terminal can print, whatever bytes the file's name has."""
     if path.startswith(HIDDEN):
         return "a file that is called what was forgotten"
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ingest.source import Source
 
     class Known(Protocol):
-        """What of the state this needs: ``ingest.pipeline.state.State``, or a part of it."""
+        """The methods of ``ingest.pipeline.state.State`` that a run needs."""
 
         def units(self, source: str) -> dict[str, UnitRow]: ...
         def members(self, source: str) -> dict[str, set[str]]: ...
@@ -134,7 +134,7 @@ class Normaliser:
         for file in new:
             groups.setdefault(file.path if file.path in alone else self._source.peek(file.path), []).append(file.path)
         # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
-        # last: what has a transcript is told by that.
+        # last: a session with a transcript is made of that.
         for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
             self._group(groups[key], total)
             if len(self._rows) + len(self._changed_units) >= _BATCH:
@@ -166,7 +166,7 @@ class Normaliser:
             self._ledger.bytes += reading.consumed
             before = self._owned.get(path, set())
             if reading.taken:
-                # What follows the damage of a database may still be there; what was there before a rule stays.
+                # Content after the damage of a database may still be there; documents from before a rule stay.
                 gone = before - reading.taken - reading.excluded if reading.failed is None else set()
                 self._ledger.kept += len((before & reading.excluded) - reading.taken)
                 self._owned[path] = (before | reading.taken) - gone
@@ -201,7 +201,7 @@ class Normaliser:
             self._left.append((unit, path))
 
     def _compose_all(self, parts: dict[str, list[tuple[Any, int]]]) -> None:
-        """Compose the units whose parts are all there; the others are composed at the end, and read again."""
+        """Compose the units with all parts present; the others are read again, and composed at the end."""
         for unit in sorted(parts):
             if len(parts[unit]) == len(self._members[unit]):
                 self._compose(unit, parts.pop(unit), complete=True)
@@ -215,7 +215,7 @@ class Normaliser:
         return not self._late.intersection(owned) and all(unit in self._outcome for unit in owned)
 
     def _finish_late(self) -> None:
-        # An agent may start agents whose documents then say so: each round can only settle links one level deeper.
+        # An agent may start agents, and their documents then mention it: each round settles links one level deeper.
         # A database holds many units: it is read once for all of those that are late, not once for each.
         held: dict[str, Reading] = {}
         for _ in range(8):
@@ -375,7 +375,7 @@ def _distinct(parts: list[Part]) -> int:
 
 
 def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) -> FileRow:
-    """What is remembered of a file that was read; ``damage``: what it was not read past."""
+    """Return the state row of a file that was read; ``damage``: the fault that ended the reading."""
     return FileRow(
         reading.path,
         reading.size,

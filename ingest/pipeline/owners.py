@@ -1,8 +1,8 @@
-"""Whose a transcript is, of tools that write alike: a folder given by hand may hold any of theirs.
+"""The tool that wrote a transcript, among tools with similar formats: a folder given by hand may hold any of them.
 
-Told by what only one of them begins with, or puts into each record: ``session`` (Pi, OpenClaw), ``session_meta``
+Only one tool has each of these first records or fields: ``session`` (Pi, OpenClaw), ``session_meta``
 (Codex), ``parentUuid`` (Claude Code), ``session_start`` (Factory Droid: factory.ai, ``~/.factory/sessions``), records
-without ``message`` and ``role`` whose ``content`` is their own (Grok: x.ai, ``~/.grok/sessions``). The last two as
+with a ``content``, and without ``message`` and ``role`` (Grok: x.ai, ``~/.grok/sessions``). The last two as
 others read them: jazzyalex/agent-sessions pull request 55, Dicklesworthstone/coding_agent_session_search issue 22.
 """
 
@@ -19,7 +19,7 @@ _SPEAKERS = ("user", "assistant", "system")
 
 
 def whose(record: dict[str, Any]) -> str:
-    """What a file that holds ``record`` is, as a reason to pass it over; "" where the record does not say it."""
+    """Return what a file with this ``record`` is, as a reason to skip it; "" where the record does not say it."""
     kind = record.get("type")
     if type(kind) is not str:
         return ""

@@ -1,7 +1,8 @@
 """Has something new appeared since the last runs? Answered within the time of a question (``ask``, the MCP tools).
 
-Each run leaves in ``state/pulse/<source>`` which folders it read and what they looked like. A folder whose mtime is the
-same has no new files; the files most recently at work are the ones that may have grown. A place of a source that no run
+Each run leaves in ``state/pulse/<source>`` which folders it read and what they looked like. A folder with the same
+mtime has no new files; the files most recently at work are the ones that may have grown. A place of a source that no
+run
 has read yet is read exactly. A session that is resumed after weeks in a folder without any new file is found by the
 next run alone.
 """
@@ -94,7 +95,8 @@ def _add_empty(within: dict[str, None]) -> None:
 
 
 def _seen(file: SourceFile, started_ns: int) -> tuple[int, int]:
-    """What a file was like: one that stands for others counts here by itself, unless it may have changed meanwhile."""
+    """Return (size, mtime) of a file itself, unless it may have changed meanwhile: ``file`` may add up several
+    files."""
     try:
         now = _look(file.path)
     except OSError:

@@ -1,4 +1,4 @@
-"""What reading one raw file came to: the parts it holds, and the account of everything in it that was not kept."""
+"""Reading one raw file: the parts of sessions in it, and an account of everything that was left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_REGULAR = "not a regular file"
 DAMAGED = "damaged database"
 
 _MAX_FAILURES = 10
-# What values of shapes that were never seen make a parser stumble over.
+# The exceptions that values of unknown shapes cause in a parser.
 BROKEN = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
 
 
@@ -45,7 +45,7 @@ class Reading:
     was not understood to (count, first line, what that looked like), in files of these ``versions`` of the tool;
     ``marks``: what the file says of sessions that lie elsewhere, as digests (Codex);
     ``dropped``: records that are left out, by reason; ``failures`` holds the first of ``failed_reasons``; ``stays``:
-    there was more of it, and the archive keeps that; ``taken``: the units whose parts were handed over;
+    there was more of it, and the archive keeps that; ``taken``: the units of the parts that were handed over;
     ``withheld``: why others of them were left out; ``excluded``: those that a rule left out; ``passed``: the parts that
     no rule leaves out.
     """
@@ -117,7 +117,7 @@ class Reading:
             self.failures.append(failure)
 
     def count(self, what: str, line: int = 0, value: Any = None) -> None:
-        """Count something that is not known; ``line`` is where it stands, 1-based, ``value`` what stands there."""
+        """Count something that is not known; ``line`` is its line, 1-based, ``value`` its content."""
         known = self.unknown.get(what)
         if known is None:
             self.unknown[what] = (1, line, "" if value is None else shape(value))
@@ -130,11 +130,11 @@ class Reading:
             self.count(f"{what}: field {one_line(name, 60)}", line, found[name])
 
     def broken(self, error: BaseException, line: int = 0) -> None:
-        """Count a record whose shape is none that was ever seen."""
+        """Count a record of an unknown shape."""
         self.fail(Failure(self.path, "unreadable record", f"{type(error).__name__}: {error}", line))
 
     def dismiss(self, reason: str) -> None:
-        """Take the file for another tool's: its parts are dropped, and its faults are not ours."""
+        """Treat the file as another tool's: drop its parts and its faults."""
         self.skipped = reason
         self.parts.clear()
         self.unknown.clear()
@@ -181,7 +181,7 @@ def lines(
                     reading.consumed, reading.digest = file.entry.consumed, file.entry.digest
                 judge(reading, source, foreign)
                 if is_cut and not reading.parts and reading.skipped in ("", EMPTY, INCOMPLETE, foreign):
-                    # What is left of it is none of these: it may be no more than a preamble.
+                    # The rest of it decides nothing: it may be no more than a preamble.
                     reading.skipped, reading.failed = "", Failure(path, store.TORN, "within a frame of zstd")
                 withheld = raw.withhold(reading)
                 if recorder is not None and withheld:
@@ -210,11 +210,7 @@ def add_records(source: records.Records, reading: Reading, add: Callable[[dict[s
 
 
 def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:
-    """Let a file that says less than it did have what it said: of each unit the version with most of it.
-
-    Of several the newest counts. Histories that drop what is oldest are put together with what they dropped, and parts
-    whose records have names of their own with the ``earlier`` versions that have others, as copies of a session are.
-    """
+    """Add the archived older versions of a file that has lost content, the newest first (``Part.with_older``)."""
     if not reading.parts:
         return
     for entry in reading.raw.older(reading.path):
@@ -233,7 +229,7 @@ def _lines(file: store.RawFile, unwrap: Unwrap | None) -> Any:
 
 
 def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
-    """Let the archive have the file; where it did not go on as archived, it is read once more, from the first line."""
+    """Record the file; if it does not continue the archived one, read it once more, from the first line."""
     at = (reading.size, reading.mtime_ns, reading.consumed, reading.digest)
     recorder.finish(*at)
     if not recorder.again:
@@ -249,7 +245,7 @@ def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None
 
 
 def _record_left(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None:
-    """Let the archive have those lines of the file that are its parts', where that can be told."""
+    """Record the lines of the file that belong to its parts, if the file can be taken apart."""
     held: list[bytes] = []
     with reading.raw.open(reading.path) as file:
         source = records.Records(_lines(file, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
@@ -272,11 +268,11 @@ def whole(
     as_bytes: bool = False,
     apart: bool = False,
 ) -> Reading:
-    """Read one file that is a single JSON value, or another text whose name ends in ``.txt``, like ``lines``.
+    """Read one file that is a single JSON value, or a text (``.txt``), like ``lines``.
 
-    Of a text, ``take`` gets the redacted text itself; with ``as_bytes``, for histories that drop what is oldest, the
-    file's bytes, to be redacted by ``take``, which returns them so, or no bytes where it cannot tell.
-    ``apart``: its records lie in files of their own.
+    ``take`` gets the value, or the redacted text. With ``as_bytes``, for histories that drop their oldest entries, it
+    gets the file's bytes, and returns them redacted, or no bytes if it cannot. ``apart``: the records of the session
+    are files of their own.
     """
     reading = Reading(path, raw)
     try:
@@ -298,7 +294,7 @@ def whole(
                         held = recorder.left(held, reading.parts)
                         if not held:
                             return reading
-                    # What a history has dropped is kept by itself; what a document says less is told by its records.
+                    # The dropped entries of a history are stored apart; a document that lost content has fewer records.
                     records = 1 if as_bytes or apart else sum(len(part.uuids) for part in reading.parts.values())
                     recorder.whole(held, records)
                     recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
@@ -311,9 +307,9 @@ def whole(
 
 
 def _keep_dropped(reading: Reading, before: Entry | None, now: bytes, read: bytes) -> None:
-    """Let the archive have, as the file's first version, what a history held ``before`` and has dropped by ``now``.
+    """Record, as the file's version 1, what a history had ``before`` and has dropped by ``now``.
 
-    ``now`` is what is kept of the bytes that were ``read``.
+    ``now`` is the archived form of the bytes that were ``read``.
     """
     recorder = None if before is None else reading.raw.recorder(reading.path, version=1)
     if before is None or recorder is None:
@@ -327,16 +323,16 @@ def _keep_dropped(reading: Reading, before: Entry | None, now: bytes, read: byte
     try:
         held = b"" if recorder.before is None else b"".join(archive.held(recorder.folder, recorder.before))
     except OSError:
-        held = b""  # so has what it dropped earlier: what it drops now is kept all the same
+        held = b""  # the entries dropped earlier are lost as well: those dropped now are recorded all the same
     gone = recorder.dropped(held, was, now, read)
     if gone:
-        # It may be from a time when the archive kept what was found.
+        # It may be from a time when the archive stored lines as found.
         recorder.whole(gone if recorder.keeps_raw else recorder.redacted(gone))
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 
 def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], foreign: str, as_bytes: bool) -> bytes:
-    """Let ``take`` have the file; the bytes that hold what it got, or none where they are still to be redacted."""
+    """Give the file to ``take``; return the redacted bytes, or none if they are still to be redacted."""
     redacted = b""
     if as_bytes:
         redacted = take(data, reading)
@@ -371,7 +367,7 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
 
 
 def judge(reading: Reading, source: records.Records, foreign: str) -> None:
-    """Say why a file of JSON Lines has no parts, where it has none."""
+    """Set the reason why a file of JSON Lines has no parts, if it has none."""
     repeated = 0
     for part in reading.parts.values():
         part.digest = reading.digest
@@ -392,7 +388,7 @@ def judge(reading: Reading, source: records.Records, foreign: str) -> None:
 
 
 def unreadable(reading: Reading, error: OSError) -> None:
-    """The whole file could not be read; what it was like is remembered, to notice when it changes."""
+    """Record that the whole file could not be read, with its stat, so that a later run notices a change."""
     reading.parts.clear()
     reading.failed = Failure(reading.path, records.UNREADABLE, error.strerror or str(error))
     if not reading.inode:

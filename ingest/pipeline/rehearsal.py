@@ -1,4 +1,4 @@
-"""What a run would do, without doing it: files are looked at and read, and nothing is written anywhere.
+"""Rehearsing a run: files are looked at and read, and nothing is written anywhere.
 
 Copies of one session are not put together: a document counts as one that may change where any file of it would be read,
 and as new where one file alone has enough of it.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from core.home import Home
 
 ASIDE = ".damaged"
-# What is known of sources; the others are of one source each, and of repositories that it was pointed to.
+# The state of all sources; the other databases belong to one source each, and hold its repositories.
 FILES = ("sources.sqlite", "code.sqlite", "git.sqlite")
 DAMAGE = (apsw.NotADBError, apsw.CorruptError)
 _BUSY_MS = 10_000
@@ -28,7 +28,7 @@ def set_aside(path: str) -> None:
 
 
 def aside(home: Home) -> list[str]:
-    """What lies in ``state/`` that was damaged and moved out of the way: names, sorted."""
+    """Return the names of the damaged files that were moved aside in ``state/``, sorted."""
     try:
         return sorted(name for name in os.listdir(home.state) if name.endswith(ASIDE))
     except OSError:
@@ -36,7 +36,7 @@ def aside(home: Home) -> list[str]:
 
 
 def fault(path: str) -> str:
-    """What is wrong with the database at ``path``, all of which is read; "" where it is sound, or there is none."""
+    """Return what is wrong with the database at ``path``, "" if it is sound or missing. It is read as a whole."""
     if not os.path.exists(path):
         return ""
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
@@ -52,9 +52,9 @@ def fault(path: str) -> str:
 
 
 def knows_nothing(home: Home, source: str, collection: str) -> bool:
-    """Whether a source with a database of its own has documents of which that knows none, as it was emptied."""
+    """Return True if a source has documents, and its own database was emptied and knows none of them."""
     folder = home.path(collection)
-    # What other machines have of it lies apart (``ops.sync.pull``).
+    # Documents of other machines are in a folder of their own (``ops.sync.pull``).
     theirs = join(folder, "machines", "")
     made = (name for place, _, names in os.walk(folder) if not join(place, "").startswith(theirs) for name in names)
     if not any(name.endswith(".md") for name in made):
@@ -74,5 +74,5 @@ def knows_nothing(home: Home, source: str, collection: str) -> bool:
 
 
 def reason(error: apsw.Error) -> str:
-    """What SQLite says of a damaged database; its backup interface says nothing."""
+    """Return SQLite's message for a damaged database; its backup interface gives none."""
     return "file is not a database" if isinstance(error, apsw.NotADBError) else str(error)

@@ -1,4 +1,4 @@
-"""What is known of the raw files and of the units they make: ``$BRAIN_HOME/state/sources.sqlite``.
+"""The state of the sources, raw files and the units they make: ``$BRAIN_HOME/state/sources.sqlite``.
 
 Not derivable from the corpus, and the only place that knows absolute paths of sources. Losing it costs one full read
 of the sources and nothing else.
@@ -28,8 +28,8 @@ FILE = "sources.sqlite"
 _BUSY_MS = 10_000
 
 _VERSION = 2
-# Begins what stands for the path of a raw file whose path was forgotten; no path contains this character. Without the
-# row, the next run would take the file for new; with its path, the state would say what was forgotten.
+# The first character of the key that replaces a forgotten path; no path contains it. Without a row the next run would
+# treat the file as new; with its path, the state would contain what was forgotten.
 HIDDEN = "\0"
 
 # Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
@@ -52,7 +52,7 @@ create table if not exists links(
 
 
 class FileRow:
-    """What the last run knew of a file. ``status``: ingested, skipped, failed, unreadable or vanished."""
+    """A raw file as the last run left it. ``status``: ingested, skipped, failed, unreadable or vanished."""
 
     __slots__ = ("consumed", "digest", "inode", "mtime_ns", "notes", "path", "reason", "size", "status")
 
@@ -153,7 +153,7 @@ class State:
         return made_by is not None
 
     def is_current(self, source: str) -> bool:
-        """Whether this version of parser and document format made the rows of ``source``."""
+        """Return True if this version of parser and document format made the rows of ``source``."""
         return _made_by(self._connection, source) == _versions()
 
     def mark(self, source: str, mark: str) -> None:
@@ -182,9 +182,9 @@ class State:
         return found
 
     def like(self, source: str, ids: Collection[str]) -> list[str]:
-        """The units that have a document and whose last part may be one of ``ids``, which are case-folded.
+        """Return the units that have a document and may have one of ``ids``, case-folded, as their last part.
 
-        Of ASCII SQLite knows the case; what holds other letters is always among them.
+        SQLite folds ASCII alone: units with other letters are always included.
         """
         import json
 
@@ -310,7 +310,7 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return {}
-    # To write is asked for so that SQLite removes the files beside the database that reading it makes.
+    # Opened to write, so that SQLite removes the -shm and -wal files that reading creates.
     connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(_BUSY_MS)
@@ -323,7 +323,7 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
 
 
 def holds(home: Home, source: str, path: str) -> bool:
-    """Whether a source has records of the file at ``path`` in a document; raises apsw.Error like ``known``."""
+    """Return True if a source has records of the file at ``path`` in a document. Raises apsw.Error."""
     if not os.path.exists(join(home.state, FILE)):
         return False
     connection = connect(join(home.state, FILE), apsw.SQLITE_OPEN_READWRITE)
@@ -381,7 +381,7 @@ def _versions() -> str:
 
 
 def hidden_key(path: str) -> str:
-    """What stands in the place of a path."""
+    """Return the key that replaces a path."""
     import hashlib  # a run that finds nothing new does without it
 
     return HIDDEN + hashlib.sha256(os.fsencode(path)).hexdigest()

@@ -1,4 +1,4 @@
-"""What is not to be remembered, and what no person wrote: by folder, by raw file, by a marker file.
+"""Rules for what the memory excludes, and for what no person wrote: by folder, by raw file, by a marker file.
 
 ``exclude:`` and ``synthetic:`` of collections.yml, and ``.brain-ignore`` in a project's folder or one above it. A
 session is judged by the folder that it was begun in; a folder that is gone counts as marked where it was when it was
@@ -32,9 +32,9 @@ EXCLUDED_PROJECT = f"{EXCLUDED}project"
 EXCLUDED_PATH = f"{EXCLUDED}path"
 EXCLUDED_MARKER = f"{EXCLUDED}{MARKER}"
 
-# A prompt that begins so was written by a program of ours, or by one that wants to be taken for no person.
+# A prompt that begins so was written by a program of ours, or by another that marks its prompts.
 SYNTHETIC_PROMPT = "<!-- brain:synthetic -->"
-# Folders for what nobody wants to keep, by platform. Fixed, so that a document is the same on every machine.
+# Temporary folders of all platforms. Fixed, so that a document is the same on every machine.
 _TEMPORARY = (
     "/tmp",  # noqa: S108  # compared with, not written to
     "/private/tmp",
@@ -65,9 +65,9 @@ class Rules:
         self.fingerprint = "|".join([*self._projects.given, "", *self._paths.given, "", *self._synthetic.given])
 
     def excluded(self, path: str, project: str, sign: str = "") -> str:
-        """Why a session of ``project`` in the raw file ``path`` is not to be remembered, "" where it is.
+        """Return why a session of ``project`` in the raw file ``path`` is excluded, "" if it is not.
 
-        ``sign``: what stands for the project's folder where nothing tells it (``ingest.session.project_ids``).
+        ``sign``: replaces an unknown project folder (``ingest.session.project_ids``).
         """
         if self._paths.covering(path):
             return EXCLUDED_PATH
@@ -76,7 +76,7 @@ class Rules:
         return EXCLUDED_MARKER if self._marker(project, sign) else ""
 
     def marked_by(self, project: str) -> str:
-        """The folder whose marker excludes a project, "" where none does."""
+        """Return the folder of the marker that excludes a project, "" if there is none."""
         if not project or not os.path.isabs(project):
             return ""
         if project not in self._judged:
@@ -102,7 +102,7 @@ class Rules:
         return self._told
 
     def remembered(self, source: str, unit: str) -> str:
-        """Why a unit that was excluded still is, whatever can be told of it by now; "" where it is not."""
+        """Return why a unit that was excluded still is, "" if it is not; its file may be gone by now."""
         why, is_marked = self.withheld.unit(source, unit)
         if why == EXCLUDED_MARKER:
             return why if is_marked else ""
@@ -110,7 +110,7 @@ class Rules:
         return why if globs is not None and _still(globs.given, self.withheld.rules(source, unit)) else ""
 
     def remember(self, source: str, unit: str, why: str, path: str, project: str, sign: str = "") -> None:
-        """Remember that a unit is excluded, and by what, for when neither its file nor its folder can be asked."""
+        """Remember that a unit is excluded, and why, for the time when its file and folder are gone."""
         rules = ""
         if why in (EXCLUDED_PATH, EXCLUDED_PROJECT):
             globs = self._paths if why == EXCLUDED_PATH else self._projects
@@ -118,7 +118,8 @@ class Rules:
         self.withheld.note_unit(source, unit, why, "" if rules else self._marker(project, sign), rules=rules)
 
     def is_synthetic(self, project: str, body: str) -> bool:
-        """Whether no person had this session: it ran in a temporary folder, was configured so, or says so itself."""
+        """Return True if no person had this session: it ran in a temporary folder, or a rule or a mark in it says
+        so."""
         if project and (_below(project, _TEMPORARY) or _WINDOWS_TEMPORARY in project.lower()):
             return True
         if self._synthetic.covering(project):
@@ -126,7 +127,7 @@ class Rules:
         return SYNTHETIC_PROMPT in body[:4096]
 
     def _marking(self, folder: str) -> str:
-        """The folder of the marker that keeps ``folder`` out: its own or one above; "" where there is none."""
+        """Return the nearest folder with a marker, ``folder`` or one above; "" if there is none."""
         passed = []
         known = self._marked.get(folder)
         while known is None:
@@ -159,14 +160,15 @@ def _short(glob: str) -> str:
 
 
 def _word(globs: Globs, covering: Sequence[str]) -> str:
-    """Digests of the rules that exclude something, a slash, and those of the rules that were there and do not."""
+    """Return digests of the rules that exclude a path, a slash, and digests of the other rules."""
     its = [_short(glob) for glob in covering]
     others = [_short(glob) for glob in globs.given if glob not in covering]
     return f"{','.join(its)}/{','.join(others)}"
 
 
 def _still(globs: Sequence[str], word: str) -> bool:
-    """Whether the rules of now exclude what those of ``word`` did: one of these, or one of which that is not known."""
+    """Return True if the present rules exclude a unit: one rule of ``word`` is present, or one that ``word`` does not
+    know."""
     its, _, others = word.partition("/")
     now = {_short(glob) for glob in globs}
     return not now.isdisjoint(its.split(",")) or not now <= set(others.split(","))
@@ -199,7 +201,7 @@ class Withheld:
         self._changed_units: dict[Unit, tuple[str, str] | None] = {}
 
     def has_folder(self, folder: str) -> bool:
-        """Whether a folder held a marker when it was last looked at."""
+        """Return True if a folder held a marker when it was last looked at."""
         return digest(folder) in self._marked()
 
     def note_folder(self, folder: str, *, marked: bool) -> None:
@@ -227,7 +229,7 @@ class Withheld:
         self._note((source, unit), self._kept_out().get((source, parent)))
 
     def save(self, *, wait_s: float = _LOCK_WAIT_S) -> None:
-        """Make durable what was noted, beside what others noted meanwhile. Raises OSError and LockContention."""
+        """Write the notes to the disk, merged with those of other processes. Raises OSError and LockContention."""
         if not (self._changed_folders or self._changed_units):
             return
         with FileLock(join(self._home.state, "excluded.lock"), wait_s):
@@ -325,7 +327,7 @@ def _damaged(path: str) -> EngineMissing:
 
 
 def digest(folder: str) -> str:
-    """What a folder is remembered by."""
+    """Return the key under which a folder is remembered."""
     import hashlib  # a run that finds nothing new does without it
 
     try:

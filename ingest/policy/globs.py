@@ -20,7 +20,7 @@ class Globs:
     """Rules as a person wrote them (``given``), and what each covers: what it names, and all that lies below.
 
     A rule without a slash is any folder of that name; one that does not begin with a slash is looked for at any depth.
-    Of a rule and of a path the real place counts as well as what is written.
+    The real place of a rule or a path counts as well as its spelling.
     """
 
     __slots__ = ("_forms", "_known", "given")
@@ -31,7 +31,7 @@ class Globs:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def covering(self, path: str) -> tuple[str, ...]:
-        """The rules that cover a path; each path is looked at once."""
+        """Return the rules that cover a path; each path is looked at once."""
         if not self.given or not path:
             return ()
         known = self._known.get(path)
@@ -49,17 +49,18 @@ class Globs:
 
     @staticmethod
     def places(glob: str) -> tuple[str, ...]:
-        """The folder that a rule names by its whole path, as written and where it really lies; nothing of others."""
+        """Return the folder that a rule names by its whole path, as written and as its real path; () for other
+        rules."""
         return spellings(glob) if isabs(glob) and not any(sign in glob for sign in _WILD) else ()
 
 
 def spelled(glob: str) -> str:
-    """A rule without the slash at its end, with ``~`` for what it stands for."""
+    """Return a rule with ``~`` expanded, without the slash at its end."""
     return expanduser(glob).rstrip("/") or "/"
 
 
 def spellings(path: str) -> tuple[str, ...]:
-    """A path as it is written, without ``..``, and where it really lies, each once."""
+    """Return a path as it is written, without ``..``, and as its real path, each once."""
     if not isabs(path) or len(path) > _MAX_PATH:
         return (path,)
     try:
@@ -69,7 +70,7 @@ def spellings(path: str) -> tuple[str, ...]:
 
 
 def _forms(glob: str) -> tuple[str, ...]:
-    """A rule, and the same with the folders before its first wildcard where they really lie."""
+    """Return a rule, and the same rule with the real path of the folders before its first wildcard."""
     if not isabs(glob):
         return (glob, f"*/{glob}") if "/" in glob and not glob.startswith("*") else (glob,)
     at = min((at for sign in _WILD if (at := glob.find(sign)) >= 0), default=-1)
@@ -78,7 +79,7 @@ def _forms(glob: str) -> tuple[str, ...]:
 
 
 def _covers(glob: str, path: str) -> bool:
-    """Whether a path is, or lies below, what a glob names; a folder may be called like a glob."""
+    """Return True if a path is, or lies below, what a glob names; a folder may be called like a glob."""
     if path == glob or (glob != "/" and path.startswith(f"{glob}/")):
         return True
     if not any(sign in glob for sign in _WILD):

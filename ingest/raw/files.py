@@ -34,11 +34,10 @@ def walk(
     skipped_files: Mapping[str, str],
     skipped_folders: Mapping[str, str],
 ) -> list[SourceFile]:
-    """Every file below ``roots`` whose name ends in ``suffix`` (or one of them, or is one that it
-    holds for), sorted by path, each path once.
+    """Return every file below ``roots`` with a name that ends in ``suffix``, or passes it, sorted by path, each once.
 
     A root may be a file or a symbolic link; links to folders further down are not followed, so there are no loops.
-    What is no regular file, or lies in a folder or has a name that ``skipped_…`` maps to a reason, is listed with it.
+    A file that is not regular, or that ``skipped_…`` names by its folder or name, is listed with the reason.
     """
     wanted = suffix if callable(suffix) else lambda name: name.endswith(suffix)
     found: dict[str, SourceFile] = {}
@@ -77,7 +76,7 @@ def walk(
 
 
 def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> bool:
-    """Whether the file must be read again.
+    """Return True if the file must be read again.
 
     Append-only is the rule and not a law: without ``trust_stat`` the recorded prefix is hashed again, so that a file
     rewritten in place under the same stat is noticed. Unreadable ones are always tried again.
@@ -99,7 +98,8 @@ def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> boo
 
 
 def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
-    """Those of ``files`` that are new or not what they were when ``known`` was recorded: any source's ``pending``."""
+    """Return those of ``files`` that are new, or changed since ``known`` was recorded: the default of
+    ``Source.pending``."""
     return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
 

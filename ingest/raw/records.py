@@ -1,7 +1,7 @@
 """JSON Lines as they are found on disk: appended to while we read, torn by crashes, sometimes not JSON at all.
 
-Nothing here knows of any source. Whatever the bytes, iterating never raises; what cannot be read is a ``Failure``,
-what could be read only with help is counted in ``recovered``. What leaves here is redacted: no source sees a secret.
+Nothing here knows of any source. Whatever the bytes, iterating never raises; a line that cannot be read is a
+``Failure``, a line that was repaired is counted in ``recovered``. Records are redacted here: no source sees a secret.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOLES = "NUL bytes removed"
 # UTF-16 and UTF-32 there are up to three between two characters.
 _HOLE = re.compile(rb"\0{4,}")
 _NULS = re.compile(rb"\0+")
-# SQLite, ELF, zip, PNG, UTF-16: formats whose beginning may be text for the most part.
+# SQLite, ELF, zip, PNG, UTF-16: formats with a beginning that may be text for the most part.
 _FORMATS = (b"SQLite format 3\0", b"\x7fELF", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xfe", b"\xfe\xff")
 # Control characters that no text has.
 _STRANGE = bytes(code for code in range(32) if code not in b"\a\b\t\n\v\f\r\x1b")
@@ -224,11 +224,11 @@ def without_tail(data: bytes) -> bytes:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether what begins with ``data`` is no text of any kind; UTF-16 is none here."""
+    """Return True if data with this beginning is no text of any kind; UTF-16 is no text here."""
     if data.startswith(_FORMATS) and b"\0" in data[:_SNIFF]:
         return True
     text = data.lstrip(b"\0") if data.startswith(b"\0") else data
-    # What is cut may end within a hole.
+    # The cut may end within a hole.
     head = _HOLE.sub(b"", text[:_SNIFF].rstrip(b"\0"))
     # One short hole may be damage in a text that is short, too.
     nuls = max(len(_NULS.findall(head)) - 1, 0)

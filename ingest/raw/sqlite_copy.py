@@ -28,7 +28,7 @@ from core.sqlite import connect
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What may lie beside a database; the write-ahead log's index (-shm) is made anew from the log.
+# The journals that a database may have; the write-ahead log's index (-shm) is made again from the log.
 _COMPANIONS = ("-journal", "-wal")
 _MAGIC = b"SQLite format 3\x00"
 _PREFIX = "copy-"
@@ -63,7 +63,7 @@ class Copy(NamedTuple):
 
 
 def parts(path: str) -> tuple[Part, ...]:
-    """The database and the journals beside it, as they are now: equal tuples mean nothing was written in between.
+    """Return the database and its journals as they are now: equal tuples mean nothing was written in between.
 
     Raises OSError where the database is not there, cannot be looked at or is not a regular file.
     """
@@ -84,7 +84,7 @@ def parts(path: str) -> tuple[Part, ...]:
 
 
 def is_database(path: str) -> bool:
-    """Whether a file begins as SQLite databases do. Raises OSError."""
+    """Return True if a file begins as SQLite databases do. Raises OSError."""
     with open(path, "rb") as stream:
         return stream.read(len(_MAGIC)) == _MAGIC
 
@@ -145,7 +145,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def _is_settled(part: Part, began_ns: int) -> bool:
-    """Whether the file's mtime is so old that a write during the copy would have changed it."""
+    """Return True if the file's mtime is so old that a write during the copy would have changed it."""
     tick = _TICK_NS if part.mtime_ns % 1_000_000_000 else _COARSE_NS
     # A clock set back makes every mtime lie ahead: that is no sign of a write.
     return not 0 <= began_ns - part.mtime_ns < tick
@@ -184,7 +184,7 @@ def apart() -> Iterator[str]:
 
 
 def abandoned(scratch: str, prefix: str = _PREFIX) -> list[str]:
-    """The folders of copies below ``scratch`` whose process has ended without removing them, sorted."""
+    """Return the folders of copies below ``scratch`` that an ended process has left, sorted."""
     try:
         with os.scandir(scratch) as entries:
             mine = [entry for entry in entries if entry.name.startswith(prefix)]
@@ -202,7 +202,7 @@ def sweep(scratch: str, prefix: str = _PREFIX) -> int:
 
 
 def _is_abandoned(entry: os.DirEntry[str], prefix: str) -> bool:
-    """Whether a folder is ours, nobody holds it, and the process that it is named after is not just making it."""
+    """Return True if a folder is ours, nobody holds it, and the process in its name is not just creating it."""
     try:
         status = entry.stat(follow_symlinks=False)
         if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):

@@ -27,7 +27,8 @@ TORN = "cut short"
 # A document that is parsed whole takes several times its size in memory; no session that was seen comes near.
 MAX_WHOLE = 256 * 1024 * 1024
 _BUFFER = 256 * 1024
-# Of one frame, in bytes (RFC 8878 §3.1.1.1.2 recommends that 8 MiB be supported; zstd --long=27 needs this much).
+# The window of one frame, in bytes (RFC 8878 §3.1.1.1.2 recommends that 8 MiB be supported; zstd --long=27 needs this
+# much).
 _WINDOW = 128 * 1024 * 1024
 
 
@@ -71,7 +72,7 @@ class RawStore:
         return []
 
     def load(self, path: str, limit: int = MAX_WHOLE, *, later: list[Callable[[], None]] | None = None) -> bytes:
-        """Return the bytes of a small companion file, secrets replaced, and record the file beside the transcripts.
+        """Return the bytes of a small companion file, secrets replaced, and record the file.
 
         ``later`` takes the function that records the file, if only the transcript shows whether it may be recorded.
         Raises OSError, also past ``limit`` bytes.
@@ -85,7 +86,7 @@ class RawStore:
 
     def keep(self, path: str, data: bytes) -> None:
         """Record what one file says of another alone, under a path of our own making; there are no secrets in it."""
-        recorder = self.recorder(path, beside=True)
+        recorder = self.recorder(path, companion=True)
         if recorder is not None:
             import hashlib
 
@@ -93,7 +94,7 @@ class RawStore:
             recorder.finish(len(data), 0, len(data), hashlib.sha256(data).hexdigest())
 
     def keep_with(self, reading: Reading, later: Iterable[Callable[[], None]] = (), gone: Iterable[str] = ()) -> None:
-        """Record what was read beside a transcript, unless its session was forgotten or is excluded.
+        """Record the companions of a transcript, unless its session was forgotten or is excluded.
 
         ``gone``: files that the session was made of and is not any more.
         """
@@ -102,9 +103,9 @@ class RawStore:
                 keep()
             self.leave(gone)
 
-    def recorder(self, path: str, *, beside: bool = False, version: int = 0) -> Recorder | None:
-        """Return what records a file while it is read, ``beside`` others or not; None if nothing is recorded."""
-        del path, beside, version
+    def recorder(self, path: str, *, companion: bool = False, version: int = 0) -> Recorder | None:
+        """Return the recorder of a file, or of a ``companion`` file; None if nothing is recorded."""
+        del path, companion, version
         return None
 
     def older(self, path: str) -> list[Entry]:
@@ -195,7 +196,7 @@ class Loaded:
 
     def keep(self) -> None:
         """Record the file in the archive."""
-        recorder = self._store.recorder(self._path, beside=True)
+        recorder = self._store.recorder(self._path, companion=True)
         if recorder is not None:
             recorder.whole(self.found if recorder.keeps_raw else self.data)
             recorder.finish(self._size, self._mtime_ns, self._size, self._digest)
@@ -253,7 +254,7 @@ class RawFile:
         return data, self.finish()[1] if self.packed else hashlib.sha256(data).hexdigest()
 
     def is_cut(self) -> bool:
-        """Whether a packed file ends within a frame: there was more, however well what is left of it ends."""
+        """Return True if a packed file ends within a frame: there was more, however well what is left of it ends."""
         if self._raw is None or not self.packed:
             return False
         return end_early(self._raw.number, self.status.st_size)
@@ -318,12 +319,12 @@ class _Unpacked(io.RawIOBase):
 _MAGIC = 0xFD2FB528
 _SKIPPED, _ANY = 0x184D2A50, 0xFFFFFFF0
 _MOST = 18  # bytes of a frame's header
-# Kinds of blocks; the first holds its bytes as they are, the next there is stands for nothing.
+# Kinds of blocks; the first holds its bytes as they are, the last is reserved.
 _RLE, _PACKED = 1, 2
 
 
 def end_early(file: int, size: int) -> bool:
-    """Whether the frames of a file, open as ``file`` and of so many bytes, go on behind its end. Raises OSError."""
+    """Return True if the frames of an open file with so many bytes continue past its end. Raises OSError."""
     at = 0
     while 0 <= at < size:
         at = _after_frame(file, at, size)

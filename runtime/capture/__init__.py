@@ -1,1 +1,1 @@
-"""What enters the memory: notes, articles, index runs and the first start."""
+"""Everything that enters the memory: notes, articles, index runs and the first start."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-# What other commands write: a file put there would be theirs.
+# The output of other commands: a file put there would be theirs.
 _OTHERS = ("brain", "distilled", "chrome-history", "inbox", "code", "git")
 _BUSY_MS = 30_000
 _SHOWN = 50
@@ -44,9 +44,9 @@ def add(
     """Add files, folders of them, and (``-``) what ``stream`` holds; returns the envelope of ``brain add --json``.
 
     Raises BadInput for a place or collection that cannot be, and where nothing at all could be read; LockContention and
-    EngineMissing of the index. What cannot be read is counted and listed, and the rest is added; ``unread`` names the
-    places of which that is true of every file. What was forgotten is left out of a folder, and comes back only where it
-    is named.
+    EngineMissing of the index. Unreadable files are counted and listed, and the rest is added; ``unread`` names the
+    places of which that is true of every file. A forgotten file in a folder is left out; it comes back only if it is
+    named.
     """
     folder = _folder(home, config, collection)
     skipped: dict[str, int] = {}
@@ -137,7 +137,7 @@ def _forgotten(home: Home) -> tuple[set[str], set[str]]:
 
 
 def _is_copy(path: str, of_bytes: set[str]) -> bool:
-    """Whether a file has the same bytes as one that was forgotten."""
+    """Return True if a file has the same bytes as one that was forgotten."""
     if not of_bytes:
         return False
     try:
@@ -147,7 +147,7 @@ def _is_copy(path: str, of_bytes: set[str]) -> bool:
 
 
 def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: str) -> Added:
-    """What a pipe holds, by way of a private file: it is read in another process."""
+    """Return the content of a pipe, by way of a private file: it is read in another process."""
     import tempfile
 
     data = stream.read(MAX_BYTES + 1) if stream is not None else b""
@@ -159,7 +159,7 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 
 
 def _lift(home: Home, done: Added) -> None:
-    """What somebody adds is no longer forgotten."""
+    """A file that is added again is no longer forgotten."""
     from core.tombstones import Tombstones
     from runtime.forgetting.targets import Meant
 

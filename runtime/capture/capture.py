@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _CANDIDATES = 5
-# What an entry rests on stands below these; the last two were written until the option's own name was.
+# The grounds of an entry follow these; the last two were written until the option's own name was.
 _GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n", "\n\nInstead of:\n", "\n\nBetter:\n")
 
 
 def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "", **fields: Any) -> inbox.Entry:
     """Note ``text`` (``fields`` as ``inbox.write`` has them), unless the gate refuses it.
 
-    ``supersedes`` names the entry whose place this one takes: its type and project are taken over where none is given,
+    ``supersedes`` names the entry that this one replaces: its type and project are taken over where none is given,
     and it says from then on what superseded it. ``force`` overrides every rule but that against secrets.
     Raises Refused, and what ``inbox.write`` and ``entries.find`` raise.
     """
@@ -37,7 +37,7 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
     said = [text, *(str(fields.get(name) or "") for name in ("title", "why", "project"))]
     refuse_secrets("\n".join([*said, *fields.get("alternatives", ()), *fields.get("tags", ())]))
     if not force:
-        # Grounds that are given with it are what tells a decision from a log.
+        # A decision has grounds; a log has none.
         refusal = None if fields.get("why") else gate.judge(text)
         if refusal is not None:
             raise Refused(refusal.message, refusal.fix)
@@ -121,7 +121,7 @@ def _twin(home: Home, text: str, project: str, older: entries.Stored | None) -> 
 
 
 def _said(stored: entries.Stored) -> str:
-    """What an entry says, without the heading and the grounds that were put around it."""
+    """Return the text of an entry, without the heading and the grounds that were put around it."""
     body = stored.body.partition("\n")[2] if stored.body.startswith("# ") else stored.body
     for heading in _GROUNDS:
         body = body.partition(heading)[0]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "claude"
 _COLLECTION = "brain"
 _DISTILLED = "distilled"
-# The collections that sources fill. What a person writes or adds does not replace a memory of sessions.
+# The collections that sources fill. Notes and articles of a person do not replace a memory of sessions.
 _READ = (_COLLECTION, "chrome-history", "code", "git")
 _LOCK_WAIT_S = 60
 

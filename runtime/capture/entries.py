@@ -40,7 +40,7 @@ class Stored:
 
     @property
     def type(self) -> str:
-        """What kind of note it is."""
+        """The kind of note."""
         return str(self.meta.get("type") or "note")
 
     @property
@@ -126,7 +126,7 @@ def mark_superseded(home: Home, older: Stored, by: str) -> str:
 def successor(home: Home, stored: Stored) -> Stored | None:
     """The entry that holds now in the place of this one, itself where nothing took its place.
 
-    What was removed by hand is no successor. None where the chain ends in itself: somebody wrote that.
+    An entry that was removed by hand is no successor. None where the chain ends in itself: somebody wrote that.
     """
     names = {os.path.basename(path).removesuffix(".md"): path for path in paths(home)}
     seen = {stored.entry_id}
@@ -141,7 +141,7 @@ def successor(home: Home, stored: Stored) -> Stored | None:
 def remove(home: Home, stored: Stored) -> str:
     """Remove an entry's file and what the index holds of it; returns a warning, "" where all went well.
 
-    A chain closes over it: what it superseded is superseded by what took its place, or stands again.
+    A chain closes over it: the entry that it superseded is superseded by its own successor, or is in force again.
     """
     with unindexed.writing(home, stored.path) as note:
         os.unlink(stored.path)
@@ -156,7 +156,7 @@ def remove(home: Home, stored: Stored) -> str:
     for other in others:
         if other.field("supersedes") == stored.entry_id:
             earlier = next((each.entry_id for each in before if each.entry_id != other.entry_id), "")
-            # What was written of it a moment ago is on disk.
+            # The note itself is on disk since a moment ago.
             warning = _relate(home, read(other.path), "supersedes", earlier) or warning
     return warning
 

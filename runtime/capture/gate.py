@@ -1,4 +1,4 @@
-"""What the inbox refuses: text that can be had again from where it came, and what is noted already.
+"""The gate of the inbox: it refuses text that is available elsewhere, and repeated notes.
 
 A memory that takes everything is searched like one. Each rule looks for one kind of text, says why it is refused, and
 is tested on both sides. None reads meaning; a wrong refusal costs the user ``--force``, a wrong acceptance costs every
@@ -42,7 +42,7 @@ _PATH = re.compile(
 _STATUS = re.compile(r"^(\s?[MADRCU?]{1,2}\s+|\s*(modified|new file|deleted|renamed):\s+)\S+$")
 _FOLDER = re.compile(r"^[\w./@+-]+:$")
 _NAME = re.compile(r"^[\w.@+-]+[/*@]?$")
-# What a list of files is headed by, and such a list on one line.
+# The heading of a list of files, and such a list on one line.
 _FILES = re.compile(
     r"^\W*((all |the )?(files?|modified|changed|touched|new|created|deleted|edited)( files?)?( (changed|modified"
     r"|touched|added"
@@ -64,13 +64,13 @@ _CODE = re.compile(
     r"|^\s*(import|from|return|raise|yield|pass|break|continue)(\s+[\w.,'\"()]+){0,3}$|[;{}]\s*$"
     r"|^\s*[\w.\[\]'\"]+\s*[+*/-]?=\s*\S|^\s*[\w.]+\(.*\)\s*;?$|^\s*[)\]}]+[,;]?$)"
 )
-# What only code has: a preprocessor's line, an indented line with an operator or a call, an end that something follows.
+# Marks of code: a preprocessor's line, an indented line with an operator or a call, an end that something follows.
 _CODE_TOO = re.compile(
     r"^\s*#\s*(define|ifdef|ifndef|if|elif|else|endif|include|undef|pragma|error)\b|^(\s{2,}"
     r"|\t)\S.*([=(){}\[\]<>]|->|::|&&|\|\|)"
     r"|^\s*\S.*[({\[]\s*$|^\s*[\w.\[\]'\"$-]+\(.*[),]\s*$|^\s*@\w[\w.]*(\(.*)?$|^(\s{2,}|\t)\S+,?$"
 )
-# What only a program begins with; commands, patterns and queries are notes of one line, or a procedure.
+# Beginnings of programs; commands, patterns and queries are notes of one line, or a procedure.
 _PROGRAM = re.compile(
     r"^\s*((def|class|func|fn|function|async|const|let|var|import|return|public|private|protected|package|struct|interface"
     r"|impl)\b|from \S+ import\b|#include|@\w|(for|if|while|switch) \()|=>\s*\{|\)\s*\{\s*$"
@@ -107,11 +107,11 @@ _WHERE = re.compile(
     r"[\w-]+(/[\w.-]+)+\.\w{1,5}(:\d+)?|\b[\w./-]+\.\w{1,5}:\d+\b"
     # A file with its lines, on either side: "src/a.py lines 10-30", "L10-L30 of src/a.py", "src/a.py#L10".
     rf"|{_FILE}(\(\d+,\d+\): |#L\d+|,? L\d+|.{{0,60}}\blines? \d+)|\b(lines? \d+|L\d+).{{0,60}} {_FILE}"
-    # What stands in a file and what it does: "The function parse in src/a.py handles tokens".
+    # A place in a file and its purpose: "The function parse in src/a.py handles tokens".
     rf"|^\W*(the )?({_KINDS} `?[\w.:()-]+`?|`?[\w.:()-]+`? {_KINDS}|`?[\w.:]+\(\)`?) (in|from|at|of) {_FILE} [a-z]+s\b",
     re.IGNORECASE,
 )
-# What a person tells others to do, or says to be wrong: that is no mere place.
+# An instruction of a person, or a fault: that is no mere place.
 _TELLS = re.compile(
     r"(^|[.;:,–-] |\b(and|then|to|please) )(add|ask|avoid|call|check|delete|do not|don't|drop|edit|fix|keep"
     r"|leave|move|note|pin|remove|rename|replace|rewrite|run|split|stop|use|wait|watch)\b|\b(bug|broken|deprecated|hides?|leaks?"
@@ -119,7 +119,7 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 
-# Below these many lines, text of a kind is an example in somebody's argument, unless it stands alone.
+# With fewer lines, text of a kind is an example in somebody's argument, unless it is the whole note.
 _LINES = 4
 _CODE_LINES = 6
 # A column of words is a folder's listing from so many names on, so many of them with an ending.
@@ -135,7 +135,7 @@ _HEAD = 500
 def judge(text: str) -> Refusal | None:
     """Why ``text`` is not to be kept, None where it is: the first of the rules that applies."""
     lines = [line for line in text.splitlines() if line.strip()]
-    # What a line is shows in its first characters; some patterns take the square of a line's length.
+    # The first characters of a line show its kind; some patterns take the square of a line's length.
     heads = [line[:_HEAD] for line in lines]
     rule = _first(_KEPT_ELSEWHERE, heads) or gate_output.kind(heads, _REASON)
     if not rule and _is_json("\n".join(_unfenced(lines))):
@@ -156,7 +156,7 @@ def _unfenced(lines: list[str]) -> list[str]:
 
 
 def similar(first: str, second: str) -> bool:
-    """Whether two notes say the same: nine words in ten shared, the same numbers, and neither denies the other.
+    """Return True if two notes say the same: nine words in ten shared, the same numbers, and neither denies the other.
 
     Where one thing is set against another ("over", "not", "before"), which is which counts as well.
     """
@@ -232,7 +232,7 @@ def _is_inventory(lines: list[str]) -> bool:
         listed += bool(named or any(kind.match(line) for kind in (_LS, _TREE, _STATUS)))
     if headed + listed >= len(lines):
         return listed >= (1 if headed else 2)
-    # What a bare `ls` prints: names without an ending among it, and nothing but names, below each folder's own.
+    # The output of a bare `ls`: names without an ending among it, and nothing but names, below each folder's own.
     folders = [line for line in lines if _FOLDER.match(line)]
     if len(folders) >= _LISTED and any("/" in line for line in folders):
         return all(_FOLDER.match(line) or _NAME.match(line) for line in lines)
@@ -250,7 +250,7 @@ def _is_code(lines: list[str]) -> bool:
 
 
 def _is_bare(lines: list[str]) -> bool:
-    """Whether it is program or data from its first line to its last, however short; one line is a command."""
+    """Return True if all lines are program or data, however few; one line is a command."""
     bare = _unfenced(lines)
     if len(bare) < 2:
         return False
@@ -262,7 +262,7 @@ def _is_bare(lines: list[str]) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    """Whether it is data of several lines; one line may be a command's argument."""
+    """Return True if a text is JSON of several lines; one line may be a command's argument."""
     if not text.lstrip().startswith(("{", "[")) or "\n" not in text:
         return False
     import json

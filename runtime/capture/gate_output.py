@@ -1,4 +1,5 @@
-"""What programs print: lines that a stack trace, a search, a lock file or a command's report has and no person writes.
+"""The output of programs: lines that a stack trace, a search, a lock file or a command's report has and no person
+writes.
 
 One line is an example in somebody's argument. A text is output if most of its lines are, and the rest gives no reason
 and is no paragraph.
@@ -14,7 +15,7 @@ _MOST = 0.6
 # A line of prose has at least so many words; output may have one such line in four.
 _PROSE_WORDS = 6
 _PROSE_SHARE = 4
-# What an indented line, or a line of a box, begins with: it goes on with the line before.
+# The beginnings of an indented line, or a line of a box: it goes on with the line before.
 _INDENTED = " \t│"
 
 
@@ -123,7 +124,7 @@ _LINES: dict[str, re.Pattern[str]] = {
         r"^\d{1,6}[:-](?:\s{2,}|\t|[^\s\d:-])|^Binary file \S+ matches$|^--$",
     ),
 }
-# What heads a table: all that is below belongs to it.
+# The heading of a table: all that is below belongs to it.
 _TABLE = re.compile(
     r"^\s*(?:Filesystem +\S*(?:Size|blocks)|USER +PID|UID +PID|PID +(?:TTY|USER|PPID)|CONTAINER ID +IMAGE"
     r"|NAMESPACE +NAME"

@@ -72,7 +72,7 @@ def write(
     """Write one entry and index it; the time is ``now`` (epoch seconds) or the present.
 
     ``why`` and ``alternatives`` are what a decision or a rejection rests on; ``supersedes`` is the id of the entry
-    whose place this one takes. All three stand in the frontmatter, and in the body, where search finds them.
+    that this one replaces. All three stand in the frontmatter, and in the body, where search finds them.
 
     The body is a heading of type and title (search reads no frontmatter), then ``text``, redacted, else as it is,
     control characters and blank lines around it aside; ``title`` defaults to its first line that says something. Raises
@@ -125,7 +125,7 @@ def heading(type: str, title: str) -> str:
 
 
 def _grounds(why: str, alternatives: list[str]) -> str:
-    """What the entry rests on, as the end of its body."""
+    """Return the grounds of the entry, as the end of its body."""
     text = f"\n\nWhy: {why}" if why else ""
     if alternatives:
         text += "\n\nAlternatives:\n" + "".join(f"\n- {other}" for other in alternatives)

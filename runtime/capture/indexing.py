@@ -65,13 +65,13 @@ def index(
     wait_s: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Normalise what is new in the sources, then bring every collection's lexical index up to date.
+    """Normalise new and changed files of the sources, then bring every collection's lexical index up to date.
 
     ``roots`` replaces the source's own folders; ``trust_stat`` takes an unchanged stat for an unchanged file;
     ``rebuild`` makes documents and index again, the index in a new file that replaces the old one in one transaction
     (``qmd.index.rebuilding``): a reader sees the old or the new one, and damage of the old one does not matter.
-    ``from_archive`` makes the corpus anew from what the archive holds, whether or not the originals are there;
-    ``check_archive`` reads what the archive has, to store anew what is damaged there (``ingest.pipeline.run.run``);
+    ``from_archive`` makes the corpus again from the archive, whether or not the originals are there;
+    ``check_archive`` reads the archive's objects, to repair damaged ones (``ingest.pipeline.run.run``);
     ``markdown_only`` reads no source at all, so that the index comes from the corpus as it lies on disk.
     ``wait_s`` is how long to wait for another run to end.
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
@@ -111,7 +111,7 @@ def index(
             }
             ledgers, queued, written = _ingest(home, connection, names, reading, enqueue)
             demo_left = 0 if markdown_only or demo.is_given(roots) else demo.give_way(home, connection)
-            # What was just written was indexed from memory: it is not read back.
+            # The new documents were indexed from memory: they are not read back.
             changes = update(
                 connection,
                 config.collections.values(),
@@ -128,7 +128,8 @@ def index(
             if not older:
                 agents.mark_current(connection)
             if older:
-                # What an older policy let pass is in no document any more, but in pages and segments that are free.
+                # The secrets that an older policy let pass have left the documents, but not the free pages and
+                # segments.
                 from qmd.index.cleanup import erase, require_room
 
                 require_room(home.index)
@@ -213,7 +214,7 @@ def _resume_forgetting(home: Home) -> None:
 
 
 def _heal(home: Home, config: Config) -> None:
-    """Settle what killed commands have left; a run that finds nothing pays for a look alone."""
+    """Finish the notes that killed commands have left; usually this is one listing of a folder."""
     try:
         if not os.listdir(join(home.state, "unindexed")):
             return
@@ -371,7 +372,7 @@ def chosen(
 
 
 def _judge(connection: apsw.Connection) -> None:
-    """Look at the documents that another program, or an older version, has put into the index."""
+    """Check the documents that another program, or an older version, has put into the index."""
     if catalogue.has_unjudged(connection):
         from qmd.index.writer import judge
 
@@ -379,7 +380,7 @@ def _judge(connection: apsw.Connection) -> None:
 
 
 def _rescan(home: Home, config: Config) -> dict[str, int] | None:
-    """Apply a redaction policy that corpus and archive have not been through; a stat and a read where they have."""
+    """Apply a redaction policy that is new to corpus and archive; a read of one small file if it is not."""
     try:
         with open(join(home.state, "redaction"), "rb") as stream:
             if stream.read() == Policy(config.data).mark:
@@ -432,7 +433,7 @@ _WRITTEN = ("raw", "distilled", "kb-raw", "kb-wiki")
 
 
 def _sweep(home: Home) -> None:
-    """Remove what killed writers left beside their files; the corpus's own folders are ingest's to sweep."""
+    """Remove the temporary files of killed writers; ``ingest`` sweeps the corpus's own folders."""
     for top in (home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)):
         for folder, folders, _ in os.walk(top):
             folders.sort()

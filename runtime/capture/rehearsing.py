@@ -1,4 +1,4 @@
-"""What ``brain index`` would do: the same choice of sources, and nothing written."""
+"""The rehearsal of ``brain index``: the same choice of sources, and nothing written."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """A new redaction policy, applied to what was written under an older one or none: documents and the archive.
 
-Sources whose files are there are read again anyway (``ingest.pipeline.state``); here are those whose files are gone,
-what was distilled, notes, articles. ``state/redaction`` says which policy the corpus went through, and whether the
+Files that still exist are read again anyway (``ingest.pipeline.state``); the rest is scanned here: documents of
+deleted files, distillates, notes, articles. ``state/redaction`` says which policy the corpus went through, and whether
+the
 archive did.
 
-Only what this program wrote is rewritten, wherever it lies. What a person wrote has no copy: it stays, and is redacted
+Only what this program wrote is rewritten, wherever it lies. A person's own text has no copy: it stays, and is redacted
 when it is shown, as a folder of notes outside the home is.
 """
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from core.home import Home
 
 FILE = "redaction"
-# What no source makes, and is ours all the same.
+# Documents of ours that no source makes.
 _NOTE, _ARTICLE = "note", "article"
 # A note is written in the second that its date names; clocks of file systems and of processes may differ a little.
 _NOTED_S = 2
@@ -96,10 +97,10 @@ def _document(path: str, counts: dict[str, int]) -> None:
 
 
 def is_own(data: bytes, written: float) -> bool:
-    """Whether this program wrote a document as it is; ``written`` is its file's mtime, epoch seconds.
+    """Return True if this program wrote a document as it is; ``written`` is its file's mtime, epoch seconds.
 
-    Its frontmatter says so: a ``source`` of ours and the ``session_id`` there. A note is its user's from the first
-    change on, which the file's time tells.
+    Its frontmatter says so: a ``source`` of ours and the ``session_id`` there. A note belongs to its user from the
+    first change on, which the file's time shows.
     """
     meta, _ = split(data.decode("utf-8", "replace"))
     source = str(meta.get("source") or "")

@@ -1,4 +1,4 @@
-"""Tidying up after hooks, which somebody waits for: it is done in short steps, between which others write."""
+"""Tidying up after hooks, in short steps, so that other processes can write in between."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BUSY_MS = 1_000
 
 
 def is_untidy(home: Home) -> bool:
-    """Whether what transcripts left behind (``runtime.capture.indexing.index_transcript``) is to be tidied up."""
+    """Return True if the leavings of ``runtime.capture.indexing.index_transcript`` are to be tidied up."""
     return any(map(wal.is_long, _databases(home))) or demo.is_there(home)
 
 

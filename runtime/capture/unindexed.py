@@ -56,14 +56,14 @@ def writing(home: Home, path: str) -> Iterator[Note]:
 
 
 def heal(home: Home, config: Config) -> None:
-    """Index what killed commands have written. What cannot be indexed now keeps its note."""
+    """Index what killed commands have written. A document that cannot be indexed now keeps its note."""
     folder = join(home.state, UNINDEXED)
     try:
         names = os.listdir(folder)
     except OSError:
         return
     for name in names:
-        # A note whose command is still at work is locked.
+        # The note of a command that is still at work is locked.
         with contextlib.suppress(BrainError, OSError), FileLock(join(folder, name), 0):
             data = read_or_none(join(folder, name))
             if data and b"\0" not in data:

@@ -138,7 +138,7 @@ def plan(home: Home, config: Config, chosen: Selection, match: str = "") -> Plan
     found.marks = list(marks)
     for source in {source for source, _ in found.marks if registry.find(source) is not None and source != _CHROME}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
-        found.originals += sorted(path for path in held.files | held.beside if os.path.exists(path))
+        found.originals += sorted(path for path in held.files | held.companions if os.path.exists(path))
         found.shared += len(held.shared)
     if found.rows or found.marks:
         documents = [(row.collection, row.path) for row in found.rows]

@@ -1,1 +1,1 @@
-"""What runs when an agent's hook fires."""
+"""The code that runs when an agent's hook fires."""

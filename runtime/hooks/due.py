@@ -1,7 +1,7 @@
-"""Transcripts that a hook was told of and that are not yet known to be indexed: ``state/hooks/due/<key>.json``.
+"""Transcripts that a hook has named and that are not yet known to be indexed: ``state/hooks/due/<key>.json``.
 
 The note is written before anything is tried and taken away once the index has the document, so that whatever is left
-there was missed: by a crash, a full disk, a kill. That is what the next session hears of.
+there was missed: by a crash, a full disk, a kill. The next session reports them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def add(home: Home, path: str, session: str, project: str, *, beyond: int = -1) 
 
 
 def done(home: Home, key: str, at: float | None = None) -> None:
-    """Take a note away, unless (with ``at``, its time) it has been made anew since."""
+    """Remove a note, unless (with ``at``, its time) a newer one has replaced it."""
     if at is not None:
         note = read(home, key)
         if note is not None and note["at"] != at:

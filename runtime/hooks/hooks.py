@@ -1,4 +1,4 @@
-"""What runs when Claude Code fires a hook: index the transcript that it names, now or soon, and prove it.
+"""The hooks of Claude Code: index the transcript that it names, now or soon, and prove it.
 
 A hook may take 150 ms of somebody's work and may never fail it: small transcripts are indexed at once, larger ones and
 those that meet a lock by a child that outlives the hook. Every transcript is noted first (``runtime.hooks.due``);
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from core.home import Home
 
 SOURCE = "claude"
-# What ``runtime.capture.indexing`` says, which is imported only where there is something to index.
+# The result of ``runtime.capture.indexing``, which is imported only if there is something to index.
 NEEDS_RUN = "needs a whole run"
-# What is read of a hook's input: the last message of a turn stands in it, whole.
+# The limit of a hook's input: it holds the whole last message of a turn.
 INPUT_LIMIT = 16 * 1024 * 1024
 # Above this many bytes a transcript is not parsed while somebody waits (40 MB/s, and as much again to write it).
 _AT_ONCE = 1_200_000
@@ -202,7 +202,7 @@ def detach(home: Home, environ: Mapping[str, str]) -> None:
 
 
 def _handed_down() -> list[int]:
-    """What a child would have open, besides its standard streams, of what whoever runs the hook has."""
+    """Return the descriptors that a child would inherit from the hook's parent, besides the standard streams."""
     found = []
     for name in os.listdir("/dev/fd"):
         try:
@@ -230,8 +230,8 @@ def await_message(path: str, message: str, patience_s: float) -> bool:
 def _await_quiet(path: str, noted: float, beyond: Any = None) -> None:
     """Wait until nobody writes to a transcript any more, for as long as a child has patience.
 
-    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds); one whose last message is
-    still to come is first to outgrow ``beyond`` (bytes).
+    Nor is one taken out of the hands of the hook that has just ``noted`` it (epoch seconds); one that lacks its last
+    message must first outgrow ``beyond`` (bytes).
     """
     least = beyond if isinstance(beyond, int) else -1
     deadline = time.monotonic() + _CHILD_PATIENCE_S

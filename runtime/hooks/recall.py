@@ -1,4 +1,5 @@
-"""What a hook puts into an agent's context: a little, relevant, once, and marked as the evidence that it is."""
+"""The text that a hook puts into an agent's context: a little, relevant, once, and marked as the evidence that it
+is."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ _DECISIVE = ("decision", "rejected", "preference")
 
 
 class Spoken:
-    """What is said into the context (``text``, "" for nothing), and the documents that it shows."""
+    """The ``text`` for the context, "" for none, and the documents that it shows."""
 
     __slots__ = ("text", "uris")  # no dataclass: somebody waits, and those cost a tenth of it
 
@@ -81,7 +82,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
 
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """What the memory holds that answers to a prompt, above the threshold below which ``ask`` abstains."""
+    """Return hits for a prompt, above the threshold below which ``ask`` abstains."""
     from runtime.asking.request import MAX_CHARACTERS, Request
     from runtime.resident.answer import answer
 
@@ -105,7 +106,7 @@ def _patience(given: str) -> float:
 
 
 def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What holds in the project that a session begins in: its latest decisions, and where work was left."""
+    """Return the decisions in force in the project of a session: its latest decisions, and where work was left."""
     from qmd.index.catalogue import Filters
     from qmd.index.store import open_index
     from qmd.search.search import Searcher
@@ -152,7 +153,7 @@ def _trusted(config: Config, trust: str) -> tuple[str, ...]:
 
 
 def _item(hit: Mapping[str, Any]) -> str:
-    """One hit: what it is, how old, how far to be trusted, where it stands, and a little of it."""
+    """One hit: its title, age, trust, place, and a little of its text."""
     kind = hit["trust"] if not hit.get("type") else f"{hit['trust']}, {agents.line(str(hit['type']), 20)}"
     where = agents.line(hit["uri"], 200)
     head = f"- {agents.line(hit['title'], 120)} ({hit['age']}, {hit['date'][:10]}; {kind}) {where}"

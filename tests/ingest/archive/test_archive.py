@@ -157,7 +157,7 @@ def test_without_a_thread_to_pack_on_all_is_stored_all_the_same(home: Home, monk
 
 
 def test_a_file_that_was_read_beside_another_goes_also_where_nothing_else_is_to_be_written(home: Home) -> None:
-    entry = archive.Entry("a.json", archive.BESIDE, 0, 1, 0, "", 0, 0, "", 1, [])
+    entry = archive.Entry("a.json", archive.COMPANION, 0, 1, 0, "", 0, 0, "", 1, [])
     taken = recording.Archive(home, "claude")
     taken.take(entry, superseded=False)
     taken.commit()

@@ -207,7 +207,7 @@ def test_a_file_that_describes_a_session_is_forgotten_with_it(home: Home, tmp_pa
     ingest(home, "copilot", tmp_path)
     forgetting.erase(home, "copilot", forgetting.look(home, "copilot", {"s1"}))
     folder = tmp_path / "session-state/s2"
-    left = {str(folder / "events.jsonl"): 0, str(folder / "workspace.yaml"): archive.BESIDE}
+    left = {str(folder / "events.jsonl"): 0, str(folder / "workspace.yaml"): archive.COMPANION}
     assert {entry.path: entry.version for entry in archive.versions(home, "copilot")} == left
     Tombstones(home).add([("copilot", "s1")])
     run(home, "copilot", [str(tmp_path)], trust_stat=False, rebuild=True)

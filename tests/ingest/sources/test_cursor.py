@@ -360,7 +360,7 @@ def test_the_file_beside_the_database_names_the_conversation_and_is_forgotten_wi
     beside = {"schemaVersion": 1, "title": "A build", "cwd": "/home/me/api", "updatedAtMs": AT + 120_000}
     (tmp_path / "chats/h/a1/meta.json").write_text(json.dumps(beside))
     ingest(home, "cursor", tmp_path)
-    assert {entry.version for entry in archive.versions(home, "cursor")} == {0, archive.BESIDE}
+    assert {entry.version for entry in archive.versions(home, "cursor")} == {0, archive.COMPANION}
     meta, body = document(home, "cursor__a1")
     assert (meta["title"], meta["project"], meta["models"]) == ("A build", "/home/me/api", ["composer-2.5"])
     assert (meta["turns"], meta["ended"]) == (2, "2026-04-28T09:16:03Z")
