@@ -27,6 +27,12 @@ _MAX_VERSIONS = 20
 
 # Where a run looked: the folders that the source has on this machine and in the configuration, or others given to it.
 OWN, GIVEN, ARCHIVE = "own folders", "--from", "archive"
+# In the order of ``Ledger.as_dict``.
+_FIELDS = (
+    "source", "roots", "seen", "ingested", "unchanged", "skipped", "failed_files", "partial", "failed_records",
+    "failed_reasons", "failed", "dropped", "recovered", "redacted", "unknown", "vanished", "documents", "truncated",
+    "written", "renamed", "removed", "kept", "bytes", "finished",
+)  # fmt: skip
 
 
 class Ledger:
@@ -39,12 +45,7 @@ class Ledger:
     ``roots`` is OWN, GIVEN or ARCHIVE, ``finished`` epoch seconds.
     """
 
-    # In the order of ``as_dict``.
-    __slots__ = (
-        "source", "roots", "seen", "ingested", "unchanged", "skipped", "failed_files", "partial", "failed_records",
-        "failed_reasons", "failed", "dropped", "recovered", "redacted", "unknown", "vanished", "documents", "truncated",
-        "written", "renamed", "removed", "kept", "bytes", "finished",
-    )  # fmt: skip
+    __slots__ = _FIELDS
 
     def __init__(self, source: str, roots: str = OWN) -> None:
         self.source = source
@@ -115,7 +116,7 @@ class Ledger:
     def as_dict(self) -> dict[str, object]:
         """Return plain data, JSON-able, keys in a fixed order."""
         found: dict[str, object] = {}
-        for name, value in zip(self.__slots__, attrgetter(*self.__slots__)(self), strict=True):
+        for name, value in zip(_FIELDS, attrgetter(*_FIELDS)(self), strict=True):
             found[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
         found["truncated"] = {"documents": self.truncated[0], "pieces": self.truncated[1]}
         return found
