@@ -1,1 +1,1 @@
-"""The figures that the product promises, each measured beside its floor: ``python -m bench``, docs/performance.md."""
+"""The promised figures, each measured with its floor: ``python -m bench``, docs/performance.md."""

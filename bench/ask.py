@@ -1,4 +1,4 @@
-"""``brain ask --json``, a new process each time, beside the interpreter doing nothing."""
+"""``brain ask --json`` as a new process each time, paired with an idle interpreter."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def _judge(report: Report, brain: _Brain, least: float) -> None:
     name = f"ask, {corpus.files:,} documents"
     judged = corpus.files != corpora.MANY[0]
 
-    def add(what: str, taken: float, beside: str, to: float, most: float = 0.0) -> None:
+    def add(what: str, taken: float, compared: str, to: float, most: float = 0.0) -> None:
         bar, met = (f"≤ {most:g}×", taken / to <= most) if most and judged else ("", None)
-        report.add(Row(f"{name}: {what}", ms(taken), beside, taken / to, bar, met))
+        report.add(Row(f"{name}: {what}", ms(taken), compared, taken / to, bar, met))
 
     add("p50", p50, f"floor {ms(least)}", least, _P50_BAR)
     add("p95", p95, f"its p50 {ms(p50)}", p50, _P95_BAR)
     if corpus.files in _PEER:
         for what, taken, peer in zip(("p50", "p95"), (p50, p95), _PEER[corpus.files], strict=True):
-            add(f"{what} beside qmd", taken, f"qmd 2.8.3 {ms(peer)} †", peer)
+            add(f"{what} vs qmd", taken, f"qmd 2.8.3 {ms(peer)} †", peer)
     slowest = sorted(((median(taken), question) for question, taken in brain.seconds.items()), reverse=True)[:3]
     said = ", ".join(f"`{question}` {ms(taken)}" for taken, question in slowest)
     report.note(f"{name}: {len(brain.seconds)} questions, {len(runs)} runs; the slowest by median: {said}")

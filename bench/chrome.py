@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from bench.index import beside_floor
+from bench.index import paired_with_floor
 from bench.measure import DATA, Failed, Run, environment, median, program, run
 from bench.report import Report, Row, ms
 
@@ -63,9 +63,9 @@ def measure(report: Report, *, quick: bool) -> None:
     report.add(Row(f"{name}: from nothing", f"{taken:.2f} s", spent, None, bar, taken <= _COLD_BAR_S))
     report.add(Row(f"{name}: peak memory", f"{max(done.peak for done in runs) / 1e6:.0f} MB"))
     again = 3 if quick else 9
-    least, warm = beside_floor(home, lambda: _nothing_new(run([*words, "--new"], environment(home))), again)
+    least, warm = paired_with_floor(home, lambda: _nothing_new(run([*words, "--new"], environment(home))), again)
     _warm(report, f"{name}: --new, nothing new", least, warm)
-    least, warm = beside_floor(home, lambda: _nothing_new(run(words, environment(home))), again)
+    least, warm = paired_with_floor(home, lambda: _nothing_new(run(words, environment(home))), again)
     _warm(report, f"{name}: nothing new, all verified", least, warm)
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench.index import beside_floor
+from bench.index import paired_with_floor
 from bench.measure import DATA, Failed, Run, environment, program, run
 from bench.report import Report, Row, ms
 
@@ -33,13 +33,13 @@ def measure(report: Report, *, quick: bool) -> None:
     name = f"code, {count:,} symbols in {count // _IN_A_FILE:,} files"
     report.add(Row(f"{name}: from nothing", f"{done.wall_s:.1f} s", f"{done.cpu_s:.1f} s of cpu"))
     report.add(Row(f"{name}: peak memory", f"{done.peak / 1e6:.0f} MB"))
-    least, taken = beside_floor(home, lambda: _nothing_new(run([*words, "--new"], environment(home))), 3)
+    least, taken = paired_with_floor(home, lambda: _nothing_new(run([*words, "--new"], environment(home))), 3)
     report.add(Row(f"{name}: --new, nothing new", ms(taken), f"floor {ms(least)}", taken / least))
     changed = root / "pkg0" / "file0.py"
     text = changed.read_text(encoding="utf-8")
     changed.write_text(text + "\n\ndef added():\n    return 1\n", encoding="utf-8")
     try:
-        least, taken = beside_floor(home, lambda: run([*words, "--new"], environment(home)), 1)
+        least, taken = paired_with_floor(home, lambda: run([*words, "--new"], environment(home)), 1)
     finally:
         changed.write_text(text, encoding="utf-8")
     report.add(Row(f"{name}: --new, one file changed", ms(taken), f"floor {ms(least)}", taken / least))

@@ -1,4 +1,4 @@
-"""What is measured on: folders of markdown made once and kept below ``bench/data``, and brains that hold them."""
+"""The corpora: folders of markdown, made once below ``bench/data``, and brains that index them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _drawn(name: str, files: int, paragraphs: tuple[int, int], length: tuple[int
 
 
 def configure(home: Path, corpus: Corpus) -> None:
-    """Make ``home`` a brain whose only collection, ``notes``, is the corpus."""
+    """Make ``home`` a brain with the corpus as its only collection, ``notes``."""
     home.mkdir(parents=True, exist_ok=True)
     config = {"collections": {"notes": {"path": str(corpus.folder), "trust": "note"}}}
     # JSON is YAML.
@@ -115,7 +115,7 @@ def configure(home: Path, corpus: Corpus) -> None:
 def brain(corpus: Corpus, *, keep: bool = False) -> Path:
     """The home of a brain that has indexed the corpus, as this version of the code indexes it.
 
-    ``keep`` has an index that is there rebuilt, which keeps its vectors, rather than made anew.
+    With ``keep`` an existing index is rebuilt, which keeps its vectors, instead of deleted first.
     """
     home = DATA / f"home-{corpus.name}"
     key = home / "made-by"
@@ -149,7 +149,7 @@ def _seal(folder: Path) -> None:
 
 
 def _whole(folder: Path, files: int) -> bool:
-    """Whether the folder was made to its end and nothing in it has changed size."""
+    """Return True if the folder is complete and no file in it has changed size."""
     seal = folder.with_suffix(".sealed")
     if not seal.is_file() or not folder.is_dir():
         return False

@@ -35,7 +35,7 @@ def measure(report: Report, *, quick: bool) -> None:
         raise Failed(f"the contract does not hold: {trials[-1].output.decode('utf-8', 'replace')}")
     wall = median([each.wall_s for each in trials])
     row = _judged("ops/checks/wedge.py, the contract on a scratch home", f"{wall:.1f} s", wall, _WEDGE_BAR_S)
-    report.add(row._replace(beside=f"python -c pass {nothing * 1000:.0f} ms", ratio=wall / nothing))
+    report.add(row._replace(compared=f"python -c pass {nothing * 1000:.0f} ms", ratio=wall / nothing))
 
 
 def _judged(name: str, value: str, took: float, bar: float | None) -> Row:

@@ -1,4 +1,4 @@
-"""``brain embed`` by the local model: its memory as a whole process, and its speed beside onnxruntime alone."""
+"""``brain embed`` by the local model: memory of the whole process, and its speed compared with onnxruntime alone."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def measure(report: Report, *, quick: bool) -> None:
         )
     )
     share = turns["bare_cpu_s"] / turns["own_cpu_s"]
-    beside = f"onnxruntime alone {turns['bare_cpu_s']:.1f} s"
-    report.add(Row("embed, local model: the same, cpu", f"{turns['own_cpu_s']:.1f} s", beside, share))
+    compared = f"onnxruntime alone {turns['bare_cpu_s']:.1f} s"
+    report.add(Row("embed, local model: the same, cpu", f"{turns['own_cpu_s']:.1f} s", compared, share))
     done = run([*program(), "embed", "-f", "--budget", str(_SECONDS), "--json"], environ)
     peak = done.peak / 1e6
     report.add(

@@ -23,7 +23,7 @@ _TURNS = 1_000
 
 
 class _Recorder:
-    """Stands before the product's session and keeps what it is given."""
+    """A session that records its inputs and passes them on to the product's session."""
 
     def __init__(self, session: Any) -> None:
         self._session = session

@@ -15,7 +15,7 @@ from bench.report import Report, Row, ms
 _P95_BAR_S = 0.150
 _VISIBLE_BAR_S = 2.0
 _KB = 1000
-# What a turn appends: a short answer, a long one, and as much as the bar names.
+# Sizes of an appended turn: a short answer, a long one, and the size in the bar.
 _APPENDED = (20 * _KB, 200 * _KB, 1000 * _KB)
 _PARAGRAPH = "the gateway held its lock across the transaction and the cache grew stale while nobody looked at it. "
 

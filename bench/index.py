@@ -50,11 +50,11 @@ def _transcripts(report: Report, cold: int, warm: int) -> None:
     peak = max(done.peak for done in runs) / 1e6
     report.add(Row(f"{name}: peak memory", f"{peak:.0f} MB", bar=f"≤ {_PEAK_BAR:g} MB", met=peak <= _PEAK_BAR))
     again = [*program(), *words]
-    least, taken = beside_floor(home, lambda: _unchanged(run([*again, "--new"], environment(home))), warm)
+    least, taken = paired_with_floor(home, lambda: _unchanged(run([*again, "--new"], environment(home))), warm)
     ratio = taken / least
     bar = f"≤ {_UNCHANGED_BAR:g}×"
     report.add(Row(f"{name}: --new, unchanged", ms(taken), f"floor {ms(least)}", ratio, bar, ratio <= _UNCHANGED_BAR))
-    least, taken = beside_floor(home, lambda: _unchanged(run(again, environment(home))), warm)
+    least, taken = paired_with_floor(home, lambda: _unchanged(run(again, environment(home))), warm)
     report.add(Row(f"{name}: unchanged, all verified", ms(taken), f"floor {ms(least)}", taken / least))
 
 
@@ -69,19 +69,19 @@ def _markdown(report: Report, corpus: corpora.Corpus, cold: int, warm: int) -> N
     peer = _PEER if corpus.files == corpora.LARGE[0] else None
 
     def add(what: str, value: float, which: int, unit: str) -> None:
-        beside = f"qmd 2.8.3 {peer[which]:g} {unit} †" if peer else ""
+        compared = f"qmd 2.8.3 {peer[which]:g} {unit} †" if peer else ""
         said = f"{value:.2f} {unit}" if value < 10 else f"{value:.0f} {unit}"
-        report.add(Row(name + what, said, beside, value / peer[which] if peer else None))
+        report.add(Row(name + what, said, compared, value / peer[which] if peer else None))
 
     add("", median([done.wall_s for done in runs]), 0, "s")
     add(": cpu", median([done.cpu_s for done in runs]), 1, "s")
     add(": peak memory", max(done.peak for done in runs) / 1e6, 2, "MB")
     add(": size of the index", size / 1e6, 3, "MB")
-    report.add(Row(f"{name}: index beside text", megabytes(size), f"text {megabytes(corpus.size)}", size / corpus.size))
-    least, taken = beside_floor(home, lambda: _unchanged(run(trusting, environ)), warm)
+    report.add(Row(f"{name}: index vs text", megabytes(size), f"text {megabytes(corpus.size)}", size / corpus.size))
+    least, taken = paired_with_floor(home, lambda: _unchanged(run(trusting, environ)), warm)
     add(": --new, unchanged", taken, 4, "s")
     report.add(Row(f"{name}: --new, unchanged", ms(taken), f"floor {ms(least)}", taken / least))
-    least, taken = beside_floor(home, lambda: _unchanged(run(verifying, environ)), max(2, warm // 5))
+    least, taken = paired_with_floor(home, lambda: _unchanged(run(verifying, environ)), max(2, warm // 5))
     report.add(Row(f"{name}: unchanged, all verified", ms(taken), f"floor {ms(least)}", taken / least))
     add(
         ": --new, 5 changed",
@@ -113,7 +113,7 @@ def _unchanged(done: Run) -> Run:
     return done
 
 
-def beside_floor(home: Path, measured: Callable[[], Run], times: int) -> tuple[float, float]:
+def paired_with_floor(home: Path, measured: Callable[[], Run], times: int) -> tuple[float, float]:
     """Medians in seconds of the floor and of what is measured, taken in turn; the first pair does not count."""
     pairs = [(floor(environment(home)), measured().wall_s) for _ in range(times + 1)][1:]
     return median([least for least, _ in pairs]), median([taken for _, taken in pairs])

@@ -1,4 +1,4 @@
-"""Whether the answers are the right ones: ``brain eval run``, each way of asking beside words alone in the same run."""
+"""Are the answers right? ``brain eval run``: each way of asking, compared with words alone in the same run."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def measure_sets(report: Report) -> None:
             metrics = _arm(found, WARM)["metrics"]
             for measured, words, bar in _COSQA:
                 value = 100 * float(metrics[measured])
-                beside = f"ORed words {words:g} †"
+                compared = f"ORed words {words:g} †"
                 title = f"{name}, {WARM}: {measured}"
-                report.add(Row(title, f"{value:.1f}", beside, value / words, f"≥ {bar:g}", value >= bar))
+                report.add(Row(title, f"{value:.1f}", compared, value / words, f"≥ {bar:g}", value >= bar))
         for arm in (COLD, WARM):
             _gain(report, name, _arm(found, arm))
         for arm, without in FREE.items():

@@ -106,9 +106,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def compile_checkout() -> None:
-    """Byte-compile the checkout, so that no measured process does it, or does it every time.
+    """Byte-compile the checkout, so that no measured process has to.
 
-    With PYTHONDONTWRITEBYTECODE set, or in a checkout that cannot be written, every cold start would compile anew.
+    With PYTHONDONTWRITEBYTECODE set, or in a read-only checkout, every cold start would compile again.
     """
     for room in _ROOMS:
         compileall.compile_dir(str(ROOT / room), quiet=1)

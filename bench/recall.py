@@ -50,14 +50,14 @@ def measure(report: Report, *, quick: bool) -> None:
         if not said:
             raise Failed(f"hook {verb} had nothing to say, {rounds} times")
         name = f"hook {verb}, {corpus.files:,} documents"
-        beside = f"floor {ms(median(floors))}; cpu {ms(median(cpu))}; spoke {said} of {rounds} times"
-        report.add(Row(f"{name}: p50", ms(median(wall)), beside, median(wall) / median(floors)))
+        compared = f"floor {ms(median(floors))}; cpu {ms(median(cpu))}; spoke {said} of {rounds} times"
+        report.add(Row(f"{name}: p50", ms(median(wall)), compared, median(wall) / median(floors)))
         p95 = percentile(wall, 0.95)
         report.add(Row(f"{name}: p95", ms(p95), "", p95 / median(floors), "≤ 200 ms", p95 <= _P95_BAR_S))
 
 
 def _furnish(home: Path, claude: Path, corpus: corpora.Corpus, environ: dict[str, str]) -> None:
-    """Sessions and decisions of one project beside the corpus, for a session that begins there to recall."""
+    """Add sessions and decisions of one project to the corpus; a session that begins there should recall them."""
     folders = {
         "notes": {"path": str(corpus.folder), "trust": "note"},
         "brain": {"path": "brain", "trust": "session"},

@@ -1,4 +1,4 @@
-"""What was measured, as rows that say what they are compared with, and the table of them."""
+"""The results: rows with the figure that each is compared with, and their table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One figure. ``beside`` names the floor or peer; ``ratio`` to it; ``met`` is None where there is no bar.
+    """One figure. ``compared`` names the floor or peer; ``ratio`` to it; ``met`` is None where there is no bar.
 
-    ``known``: where the bar is missed and it was found out why, that in a line; it is told, and is no news.
+    ``known``: the reason for a missed bar, if it is known, in one line; such a miss is printed but does not fail.
     """
 
     name: str
     value: str
-    beside: str = ""
+    compared: str = ""
     ratio: float | None = None
     bar: str = ""
     met: bool | None = None
@@ -94,7 +94,7 @@ def megabytes(count: float) -> str:
 
 def _cells(row: Row) -> list[str]:
     met = "" if row.met is None else "yes" if row.met else "no, known" if row.known else "NO"
-    return [row.name, row.value, row.beside, "" if row.ratio is None else f"{row.ratio:.2f}×", row.bar, met]
+    return [row.name, row.value, row.compared, "" if row.ratio is None else f"{row.ratio:.2f}×", row.bar, met]
 
 
 def _machine() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What redaction costs of an ingest, and what the archive takes, on the real transcripts."""
+"""The share of redaction in an ingest, and the size of the archive, on real transcripts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def measure_redaction(report: Report, *, quick: bool) -> None:
 
 
 def measure_archive(report: Report, *, quick: bool) -> None:
-    """Bytes of the archive beside the raw files it is of."""
+    """Compare the bytes of the archive with those of its raw files."""
     del quick
     if not SAMPLES.is_dir():
         report.skip("archive", f"no {relative(SAMPLES)}")
@@ -83,7 +83,7 @@ def measure_archive(report: Report, *, quick: bool) -> None:
     share = kept / raw
     report.add(
         Row(
-            "archive, bytes beside raw",
+            "archive, bytes vs raw",
             megabytes(kept),
             f"raw {megabytes(raw)}",
             share,
@@ -113,7 +113,7 @@ def _measure_all(report: Report) -> None:
     name = "archive of every source's samples"
     report.add(
         Row(
-            f"{name}, bytes beside raw",
+            f"{name}, bytes vs raw",
             megabytes(kept),
             f"raw {megabytes(raw)}",
             share,

@@ -1,10 +1,9 @@
-"""The histories of somebody who has worked in shells for years, invented.
+"""Invented shell histories of a person with years of work in shells.
 
-What is known of such people: three quarters of the lines that they submit they have submitted before, mostly just
-before (Greenberg, The Computer User as Toolsmith, 1993: 168 users of csh). What is assumed: some 150 commands on a
-working day, in bursts; lines of 20 characters as a rule and of 200 now and then, one in a hundred of several lines; a
-secret in one line of 400 that are new. Zsh writes its lines when a terminal is closed, so they stand in the order of
-that; on every fourth day fish was tried; Atuin, in the last year, keeps a copy that knows where.
+Known: three quarters of submitted lines were submitted before, mostly just before (Greenberg, The Computer User as
+Toolsmith, 1993: 168 users of csh). Assumed: 150 commands a working day, in bursts; lines of 20 characters, sometimes
+200; one line in a hundred has several lines; one new line in 400 has a secret. Zsh writes its lines when a terminal
+closes, in that order. Fish was used every fourth day. Atuin has a copy of the last year, with folders.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def write(folder: Path, dice: random.Random, words: list[str]) -> None:
 
 
 def _day(dice: random.Random, day: int, before: list[str], words: list[str]) -> Iterator[list[_Command]]:
-    """What was typed into each terminal on one day, in the order in which they were closed."""
+    """Return the lines of each terminal on one day, in the order in which the terminals were closed."""
     at = _AT + day * _DAY + 8 * 3600 + dice.randrange(3600)
     terminals: list[list[_Command]] = [[] for _ in range(_TERMINALS)]
     folders = [f"/home/me/{dice.choice(words)}" for _ in terminals]

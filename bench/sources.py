@@ -25,7 +25,7 @@ _AT = 1_777_367_643
 def measure(report: Report, *, quick: bool) -> None:
     """One row a source. Each session: a prompt, reasoning, a call with 10 KB of output and an answer, over and over.
 
-    Of the shell's there are two: of words at random, of which none recur, and of what a person may have typed.
+    The shell has two histories: random words without repetition, and lines that a person may have typed.
     """
     # Each run has a home of its own, and they go at the end: a file system may keep the places of files that were just
     # removed, and go through them for each new one (ext4 does for minutes: fs/ext4/ialloc.c, recently_deleted).
@@ -49,8 +49,8 @@ def _rows(report: Report, homes: Path, count: int) -> None:
         speed = size / median([done.wall_s for done in runs])
         cpu = size / median([done.cpu_s for done in runs])
         what = f"index --source {source}, {whose and whose + ', '}{size:.0f} MB"
-        beside, known = f"{cpu:.1f} MB a second of cpu", _KNOWN.get(source, "")
-        report.add(Row(what, f"{speed:.1f} MB/s", beside, None, f"≥ {_BAR:g} MB/s", speed >= _BAR, known))
+        compared, known = f"{cpu:.1f} MB a second of cpu", _KNOWN.get(source, "")
+        report.add(Row(what, f"{speed:.1f} MB/s", compared, None, f"≥ {_BAR:g} MB/s", speed >= _BAR, known))
 
 
 def _cold(name: str, folder: Path, home: Path) -> Run:

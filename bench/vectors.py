@@ -39,7 +39,7 @@ _RECALL_BAR = 0.97
 
 
 def measure(report: Report, *, quick: bool) -> None:
-    """An index of synthetic vectors, made anew each time, and questions asked of it both ways."""
+    """Ask an index of synthetic vectors, created for each run, in both ways."""
     from qmd.index import coarse
     from qmd.vectors import knn
 
@@ -88,9 +88,9 @@ def measure(report: Report, *, quick: bool) -> None:
             met=recall >= _RECALL_BAR,
         )
     )
-    beside = f"the int8 scan {_recall(found['all'], exact, 10):.3f}"
+    compared = f"the int8 scan {_recall(found['all'], exact, 10):.3f}"
     report.add(
-        Row(f"vectors, {name}: recall@10 of exact (float32)", f"{_recall(found['signs'], exact, 10):.3f}", beside)
+        Row(f"vectors, {name}: recall@10 of exact (float32)", f"{_recall(found['signs'], exact, 10):.3f}", compared)
     )
     deep = _recall(found["signs"], found["all"], knn.DEPTH_OF_MANY)
     report.add(Row(f"vectors, {name}: recall@{knn.DEPTH_OF_MANY} of the int8 scan", f"{deep:.3f}"))
@@ -119,9 +119,9 @@ def _add(report: Report, name: str, spent: dict[str, list[float]], wall: dict[st
                 share <= _TIME_BAR,
             )
         )
-    beside = f"int8 scan for 10: {ms(median(wall['first']))}"
+    compared = f"int8 scan for 10: {ms(median(wall['first']))}"
     share = median(wall["signs"]) / median(wall["first"])
-    report.add(Row(f"vectors, {name}: the same, wall", ms(median(wall["signs"])), beside, share))
+    report.add(Row(f"vectors, {name}: the same, wall", ms(median(wall["signs"])), compared, share))
 
 
 class _World:

@@ -1,4 +1,4 @@
-"""The real qmd beside ours in benchmarks: found where it is, installed where it is not."""
+"""The real qmd in benchmarks: found where it is, installed where it is not."""
 
 from __future__ import annotations
 
