@@ -1,4 +1,4 @@
-"""Tables of roots: the folders in which tools keep their files, as data that is read without the tools' code.
+"""Tables of tools' folders, and of the commands that resume their sessions, as data that is read without their code.
 
 ``ingest.registry`` writes the tables of other distributions' sources to ``state/roots`` when an index run ends.
 """
@@ -89,6 +89,18 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 # ``state/roots``: the tables of sources that other distributions add.
 FILE = "roots"
 _MOST_SETTINGS = 1_000_000
+# Source → (the command that a session's id completes, the only ``surface`` with such sessions or "" for all).
+RESUME = {
+    "claude": ("claude --resume", ""),
+    "codex": ("codex resume", ""),
+    "pi": ("pi --session", ""),
+    "gemini": ("gemini --resume", ""),
+    # The editor's own conversations are resumed in the editor.
+    "cursor": ("cursor-agent --resume", "agent"),
+    "opencode": ("opencode --session", ""),
+    "copilot": ("copilot --resume", ""),
+    "amp": ("amp threads continue", ""),
+}
 
 
 def expand(rows: Iterable[Sequence[Any]], environ: Mapping[str, str]) -> list[str]:

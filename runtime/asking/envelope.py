@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import join
 
 from core import clock
+from ingest.roots import RESUME
 from runtime.dates import dates
 
 TYPE_CHECKING = False
@@ -20,19 +21,6 @@ _DOCID_DIGITS = 6
 # Characters that no shell interprets.
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
-# Source → the command that its id completes.
-_CURSOR = "cursor-agent --resume"
-_RESUME = {
-    "claude": "claude --resume",
-    "codex": "codex resume",
-    "gemini": "gemini --resume",
-    "cursor": _CURSOR,
-    "opencode": "opencode --session",
-    "pi": "pi --session",
-    "copilot": "copilot --resume",
-    "amp": "amp threads continue",
-}
-
 
 def docid(digest: str) -> str:
     """Return ``#`` and the first six digits of a content hash, as qmd shows it."""
@@ -45,16 +33,16 @@ def uri(collection: str, path: str) -> str:
 
 
 def resume(fields: dict[str, Any]) -> str | None:
-    """Return the command that takes a session up again, None if its source has none.
+    """Return the command that resumes a session, None if its source has none.
 
-    A subagent is resumed by its parent, a session without a transcript, or what was saved of one, not at all. An id
-    that a shell would read as anything but one word gives None.
+    A subagent is resumed by its parent. A session without a transcript and a saved conversation cannot be resumed. An
+    id that a shell would not read as one word gives None.
     """
-    command = _RESUME.get(str(fields.get("source")))
-    if command is None or fields.get("partial") or fields.get("saved_as"):
+    command, surface = RESUME.get(str(fields.get("source")), ("", ""))
+    if not command or fields.get("partial") or fields.get("saved_as"):
         return None
-    if command == _CURSOR and fields.get("surface") != "agent":
-        return None  # the editor's own conversations are taken up in the editor
+    if surface and fields.get("surface") != surface:
+        return None
     identity = str(fields.get("parent") or fields.get("session_id") or "")
     if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
         return None
