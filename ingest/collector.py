@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ingest.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from core.home import Home
     from ingest.pipeline.ledger import Ledger
@@ -44,11 +44,32 @@ class Options:
 class Collector(Source):
     """A source with a ``run`` of its own; read only when it is named."""
 
-    on_request = is_collector = True
+    on_request = is_collector = grows = True
+    # True if changes of its files are read without a command, once a person has indexed them.
+    is_watched = False
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         """Collectors read nothing as sessions."""
         raise NotImplementedError(f"{self.name} has no sessions: {path}")
+
+    def is_archived(self, home: Home) -> bool:
+        """Return True if the collector's own archive can make documents without the tool's files."""
+        del home
+        return False
+
+    def archived_with(self, home: Home, test: Callable[[bytes], bool]) -> set[str]:
+        """Return the units of which something in the collector's own archive passes ``test``."""
+        del home, test
+        return set()
+
+    def names_of(self, units: Iterable[str]) -> list[str]:
+        """Return the names of the documents of these units, none if a name depends on more than the unit."""
+        del units
+        return []
+
+    def forget(self, home: Home, units: Iterable[str], names: Iterable[str]) -> None:
+        """Remove units, and documents by their names, from the collector's own archive and state."""
+        raise NotImplementedError
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the corpus up to date with this source.

@@ -7,23 +7,21 @@ import os
 from os.path import basename, join
 from typing import TYPE_CHECKING
 
-import apsw
-
 from core.sqlite import connect
 from ingest.archive.keeping import FORGOTTEN
-from ingest.pipeline import remade
+from ingest.collector import Collector
 from ingest.pipeline.state import FILE, State, hidden_key
 from ingest.registry import is_history
+from ingest.repositories import RepositoryCollector
 from ingest.session.units import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable
     from typing import Any
 
     from core.home import Home
     from ingest.archive.archive import Entry
 
-_CHROME, _GEMINI, _SHELL = "chrome", "gemini", "shell"
 # An id of so many letters occurs nowhere by chance.
 _LONG = 16
 
@@ -106,22 +104,25 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
     return False
 
 
-def covered_by_sign(home: Home, rule: str) -> set[str]:
-    """Return the names of Gemini CLI's documents if the folder of the raw file is the digest of a folder that a rule
-    covers."""
+def covered_by_sign(home: Home, rule: str) -> set[tuple[str, str]]:
+    """Return (source, name) of documents whose folder of raw files is named by the digest of one that a rule covers."""
+    from ingest import registry
     from ingest.policy.globs import Globs
     from ingest.session.project_ids import Signs, of_folders
 
     if not os.path.exists(join(home.state, FILE)):
         return set()
+    signs = Signs(Globs([rule]))
+    found: set[tuple[str, str]] = set()
     state = State(home)
     try:
-        members, units = state.members(_GEMINI), state.units(_GEMINI)
+        for source in (name for name in registry.names() if registry.source(name).hashes_folders):
+            members, units = state.members(source), state.units(source)
+            named = ((unit, of_folders(path)) for unit, paths in members.items() for path in paths)
+            found |= {(source, units[unit].name) for unit, said in named if unit in units and signs.covering(said)}
     finally:
         state.close()
-    told = Signs(Globs([rule]))
-    named = ((unit, of_folders(path)) for unit, paths in members.items() for path in paths)
-    return {units[unit].name for unit, said in named if unit in units and told.covering(said)}
+    return found
 
 
 def unit_of(home: Home, source: str, name: str) -> str | None:
@@ -139,11 +140,10 @@ def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, 
     """(collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
     from ingest import registry
 
-    collection = registry.source(source).collection
-    if source == _CHROME:
-        return collection, [f"{day}.md" for day in sorted(marks)]
-    if registry.is_on_request(source):
-        return collection, []  # a tombstone does not give the name of the document: its content is compared
+    tool = registry.source(source)
+    collection = tool.collection
+    if isinstance(tool, Collector):
+        return collection, tool.names_of(marks)
     if not os.path.exists(join(home.state, FILE)):
         return collection, [f"{stem(mark)}.md" for mark in sorted(marks)]
     state = State(home)
@@ -168,10 +168,8 @@ def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, s
     """Return (source, unit) of every version of an archived file, or visit, that passes ``test``. Reads the whole
     archive."""
     from ingest.archive import archive, sharing
-    from ingest.sources.chrome import archive as chrome_archive
-    from ingest.sources.chrome import source as chrome
 
-    found = {(chrome.NAME, day) for day in chrome_archive.days_with(home, test)}
+    found = {(each.name, unit) for each in collectors() for unit in each.archived_with(home, test)}
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
         whole: set[str] = set()
@@ -310,7 +308,7 @@ def _belongs(home: Home, source: str, held: Held, rest: Callable[[str, bytes], b
 
     gone = held.units | set(held.marks)
     # A shorter id, or a day, may occur in the objects of other units.
-    ids = [] if source == _SHELL else [unit.split("\t")[-1] for unit in gone]
+    ids = [] if _grows(source) else [unit.split("\t")[-1] for unit in gone]
     said = [each.encode("utf-8", "surrogateescape") for each in ids if len(each) >= _LONG]
     folder = home.path(archive.FOLDER)
     told: set[bytes] = set()
@@ -371,76 +369,40 @@ def beyond(home: Home) -> list[str]:
     ]
 
 
-def forget_days(home: Home, days: Iterable[str]) -> None:
-    """Remove days (``YYYY-MM-DD``) of browsing from the archived visits. Raises Internal and apsw.Error."""
-    from ingest.session.zones import day_number
-    from ingest.sources.chrome import archive as chrome_archive
+def forget(home: Home, source: str, units: Collection[str], names: Iterable[str]) -> None:
+    """Remove units of a source, and its documents by their names, from state and archive.
 
-    if not os.path.exists(chrome_archive.place(home)):
-        return
-    visits = chrome_archive.Archive(home)
-    try:
-        visits.remove_days([day_number(day) for day in days])
-    finally:
-        visits.close()
-
-
-def forget_names(home: Home, source: str, names: Iterable[str]) -> None:
-    """Remove documents (paths below their collection) from the state of a source that has a database of its own."""
-    with _own(home, source) as connection:
-        if connection is None:
-            return
-        with connection:
-            connection.executemany("delete from documents where name = ?", [(name,) for name in names])
-        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
-
-
-def forget_repositories(home: Home, source: str, test: Callable[[str], bool]) -> None:
-    """Remove repositories that have no documents and a name that passes ``test`` from the state of a source.
-
-    A repository is read again when it is named again. Raises apsw.Error.
+    Raises OSError, Internal and apsw.Error.
     """
-    with _own(home, source) as connection:
-        if connection is None:
-            return
-        # git has the tips of a repository, and code its files, in rows under the repository's name.
-        tables = _tables(connection)
-        known: list[Any] = connection.execute(
-            "select root, name from repositories where name not in (select repository from documents)"
-        ).fetchall()
-        with connection:
-            for root, name in known:
-                if test(os.fsdecode(root)) or test(str(name)):
-                    connection.execute("delete from repositories where root = ?", (root,))
-                    if "tips" in tables:
-                        connection.execute("delete from tips where name = ?", (name,))
-                    if "files" in tables:
-                        connection.execute("delete from files where repository = ?", (name,))
-        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    from ingest import registry
+
+    tool = registry.source(source)
+    if isinstance(tool, Collector):
+        tool.forget(home, units, names)
+    else:
+        erase(home, source, look(home, source, units))
 
 
-@contextlib.contextmanager
-def _own(home: Home, source: str) -> Iterator[apsw.Connection | None]:
-    """The database of a source that has its own, None where that knows nothing; a damaged one is moved aside."""
-    path = join(home.state, f"{source}.sqlite")
-    if not os.path.exists(path):
-        yield None
-        return
-    if remade.fault(path):
-        remade.set_aside(path)
-        yield None
-        return
-    connection = connect(path)
-    try:
-        connection.set_busy_timeout(30_000)
-        connection.execute("pragma secure_delete=on").fetchall()
-        yield connection if {"documents", "repositories"} <= _tables(connection) else None
-    finally:
-        connection.close()
+def collectors() -> list[Collector]:
+    """Return the installed collectors."""
+    from ingest import registry
+
+    found = (registry.source(name) for name in registry.names() if registry.is_on_request(name))
+    return [each for each in found if isinstance(each, Collector)]
 
 
-def _tables(connection: apsw.Connection) -> set[str]:
-    return {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+def forget_repositories(home: Home, test: Callable[[str], bool]) -> None:
+    """Remove repositories without documents whose folders or names pass ``test``. Raises apsw.Error."""
+    for each in collectors():
+        if isinstance(each, RepositoryCollector):
+            each.forget_repositories(home, test)
+
+
+def _grows(source: str) -> bool:
+    from ingest import registry
+
+    found = registry.find(source)
+    return found is not None and found.grows
 
 
 def leave_no_empty_folder(home: Home, folder: str) -> None:

@@ -6,18 +6,25 @@ The folder that all work trees share identifies a repository (gitrepository-layo
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from os.path import abspath, basename, dirname, isdir, isfile, join, normpath, realpath
 from typing import NamedTuple
 
+import apsw
+
 from core.redaction import clean as redact
+from core.sqlite import connect
+from ingest.collector import Collector
+from ingest.pipeline import remade
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
-    import apsw
+    from core.home import Home
 
 DEPTH = 6
 _MOST_FOLDERS = 50_000
@@ -28,6 +35,7 @@ _REF = "ref:"
 _BRANCHES = "refs/heads/"
 _LONGEST = 4096
 _GIT = ".git"
+_BUSY_MS = 30_000
 SCHEMA = """
 create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
 """
@@ -240,3 +248,57 @@ def forgotten_digest(forgotten: Iterable[str]) -> str:
     """
     held = "\n".join(sorted(forgotten))
     return f".{hashlib.sha256(held.encode()).hexdigest()[:8]}" if held else ""
+
+
+class RepositoryCollector(Collector):
+    """A collector with a database of repositories and their documents; ``by_repository``: (table, column) pairs."""
+
+    by_repository: tuple[tuple[str, str], ...] = ()
+
+    def forget(self, home: Home, units: Iterable[str], names: Iterable[str]) -> None:
+        """Remove documents by their names; units name no document."""
+        del units
+        with self._state(home) as connection:
+            if connection is not None:
+                with connection:
+                    connection.executemany("delete from documents where name = ?", [(name,) for name in names])
+                connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    def forget_repositories(self, home: Home, test: Callable[[str], bool]) -> None:
+        """Remove repositories without documents if their folder or name passes ``test``. Raises apsw.Error.
+
+        A repository is read again when it is named again.
+        """
+        with self._state(home) as connection:
+            if connection is None:
+                return
+            known: list[Any] = connection.execute(
+                "select root, name from repositories where name not in (select repository from documents)"
+            ).fetchall()
+            with connection:
+                for root, name in known:
+                    if test(os.fsdecode(root)) or test(str(name)):
+                        connection.execute("delete from repositories where root = ?", (root,))
+                        for table, column in self.by_repository:
+                            connection.execute(f"delete from {table} where {column} = ?", (name,))
+            connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    @contextlib.contextmanager
+    def _state(self, home: Home) -> Iterator[apsw.Connection | None]:
+        """Open the database, None if it has no tables; a damaged one is moved aside."""
+        path = join(home.state, self.state_file)
+        if not os.path.exists(path):
+            yield None
+            return
+        if remade.fault(path):
+            remade.set_aside(path)
+            yield None
+            return
+        connection = connect(path)
+        try:
+            connection.set_busy_timeout(_BUSY_MS)
+            connection.execute("pragma secure_delete=on").fetchall()
+            names = connection.execute("select name from sqlite_schema where type = 'table'")
+            yield connection if {"documents", "repositories"} <= {str(name) for (name,) in names} else None
+        finally:
+            connection.close()

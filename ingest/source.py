@@ -59,6 +59,14 @@ class Source:
     companion_names: tuple[str, ...] = ()
     # True if ``pieces`` needs the whole file: an earlier line may name the session of a line.
     pieces_need_whole = False
+    # True if a unit is a day or a file that goes on growing, not a session.
+    grows = False
+    # True if the tool names the folder of a project by a digest of the project's path.
+    hashes_folders = False
+    # The source's own database below ``state/``, "" if it uses the shared one.
+    state_file = ""
+    # True if a run without roots reads the folders in which sessions worked.
+    reads_projects = False
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""
@@ -170,6 +178,21 @@ class Source:
 
         del path
         return clean_document(data, counts)
+
+    def made_of(self, fields: Mapping[str, Any], body: Callable[[], str]) -> list[str]:
+        """Return digests of the content of a document, equal in each copy and clone; none if its unit identifies it."""
+        del fields, body
+        return []
+
+    def shared_name(self, fields: Mapping[str, Any], path: str) -> str:
+        """Return a name that all documents with the same ``made_of`` have, "" for none."""
+        del fields, path
+        return ""
+
+    def units_named(self, path: str) -> set[str]:
+        """Return the units that the path of a document below its collection names, besides the name of its file."""
+        del path
+        return set()
 
     def is_restless(self, path: str) -> bool:
         """Return True if the tool writes to a file whatever becomes of its sessions: a change of it is no news."""

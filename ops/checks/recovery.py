@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
+from ingest import registry
+from ingest.forgetting import collectors
 from ingest.pipeline import remade
 from ingest.policy.exclusions import Withheld
 from ops import forgetting
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _DAY = 86_400
-# Sources that alone know which repositories they index.
-_REPOSITORIES = ("code", "git")
 
 
 def restored_whole(context: CheckContext) -> Iterator[Finding]:
@@ -113,12 +113,13 @@ def state_is_sound(context: CheckContext) -> Iterator[Finding]:
     """The state of sources, other machines and backups can be read; a file that was set aside is reported."""
     home = context.home
     for name in remade.FILES:
-        path, source = os.path.join(home.state, name), name.removesuffix(".sqlite")
-        again = f"brain index --source {source} --from REPOSITORY" if source in _REPOSITORIES else "brain index"
+        path = os.path.join(home.state, name)
+        source = next((each.name for each in collectors() if each.state_file == name), "")
+        again = f"brain index --source {source} --from REPOSITORY" if source else "brain index"
         if fault := remade.fault(path):
             fix = f"brain doctor --fix moves it aside; {again} makes it again"
             yield Finding(f"state-damaged:{name}", "error", f"{path} is damaged: {fault}", fix, _setting_aside(path))
-        elif source in _REPOSITORIES and remade.knows_nothing(home, source, source):
+        elif source and remade.knows_nothing(home, source, registry.source(source).collection):
             said = f"{path} knows of no document of {source}, and there are some: they are not brought up to date"
             yield Finding(f"state-emptied:{name}", "warning", said, f"{again}, for each")
     for name in remade.aside(home):

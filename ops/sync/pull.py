@@ -103,7 +103,7 @@ def lay_down(
     for digest, raw in repository.contents(coming.values()):
         for path in paths[digest]:
             collection, _, relative = path.partition("/")
-            if (collection, relative) in dropped or forgotten.covers(raw, relative):
+            if (collection, relative) in dropped or forgotten.covers(raw):
                 pulled.skip("forgotten here")
             else:
                 _lay(repository, folders[collection], collection, relative, other, raw, files.get(path, ""), pulled)
@@ -264,7 +264,7 @@ def _copies(folders: dict[str, str], marks: set[tuple[str, str]]) -> list[tuple[
             for name in names:
                 path = join(place, name)
                 with contextlib.suppress(OSError), open_regular(path) as stream:
-                    if meant.covers(stream.read(), name):
+                    if meant.covers(stream.read()):
                         found.append((collection, os.path.relpath(path, folder)))
     return found
 

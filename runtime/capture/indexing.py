@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int, str], None]
 
 _GIVEN = "claude"
-COMMITS = "git"
-# Sources that know what they read in a database of their own.
-_OWN_STATE = ("code", COMMITS)
 # Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
@@ -94,7 +91,7 @@ def index(
         with opened as connection:
             older = not agents.is_current(connection)
             register(connection, config.collections.values())
-            if source == COMMITS and not roots:
+            if source is not None and registry.source(source).reads_projects and not roots:
                 from ingest.repositories import Worked
 
                 if rebuild:  # the sessions say which folders there are
@@ -407,14 +404,15 @@ def _has_collection(config: Config, source: str) -> None:
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
     from ingest.archive import archive, verifier
-    from ingest.sources.chrome import source as chrome
+    from ingest.forgetting import collectors
 
     if roots:
         raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
     kept = archive.sources(home)
-    if not kept and source != chrome.NAME and (count := len(verifier.orphan_objects(home))):
+    own = collectors()
+    if not kept and source not in [each.name for each in own] and (count := len(verifier.orphan_objects(home))):
         raise EngineMissing(f"{verifier.orphans_phrase(count)}, and nothing else", verifier.orphans_fix(home))
-    held = kept + ([chrome.NAME] if chrome.is_archived(home) else [])
+    held = kept + [each.name for each in own if each.is_archived(home)]
     if source is not None:
         held = [name for name in held if name == source]
     if not held:
@@ -485,7 +483,7 @@ def _ingest(
                 if indexer.failed:
                     raise
                 # Not the index: what is known of the sources, which one full read of them makes again.
-                path = join(home.state, f"{name}.sqlite" if name in _OWN_STATE else SOURCES_FILE)
+                path = join(home.state, registry.source(name).state_file or SOURCES_FILE)
                 full = disk_full(error, path)
                 if full is not None:
                     raise full from error

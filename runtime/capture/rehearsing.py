@@ -10,10 +10,11 @@ import apsw
 
 from core import clock
 from core.errors import Internal
+from ingest import registry
 from ingest.pipeline.rehearsal import rehearse
 from ingest.pipeline.state import FILE
 from qmd.index.store import disk_full, open_index
-from runtime.capture.indexing import COMMITS, chosen, projects
+from runtime.capture.indexing import chosen, projects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ def dry_run(
     found: dict[str, Any] = {}
     for name in chosen(home, source, roots):
         try:
-            if name == COMMITS and not roots:
+            if registry.source(name).reads_projects and not roots:
                 from ingest.repositories import Worked
 
                 roots = Worked(_projects(home))

@@ -17,15 +17,13 @@ import apsw
 from core.errors import BadInput
 from core.files import read_or_none, sync_folder
 from core.locks import FileLock
-from core.tombstones import Tombstones, digests, hidden, is_by_content
+from core.tombstones import Tombstones, digests, is_by_content
 from ingest import forgetting, registry
 from ingest.session.units import stem
-from ingest.sources.code import source as code
-from ingest.sources.git import source as git
 from qmd.index import catalogue
 from qmd.index.store import open_index, translate
 from runtime.asking.documents import Row, Selection, select
-from runtime.asking.envelope import uri
+from runtime.asking.envelope import SCHEME, uri
 from runtime.forgetting import targets, verify_erasure
 from runtime.forgetting import unfinished as notes
 from runtime.forgetting.targets import body_of, is_distilled, is_session, partly, selected, with_relatives
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
 
 _LOCK_WAIT_S = 60.0
 _BUSY_MS = 30_000
-_CHROME = "chrome"
-_SHELL = "shell"
 _UNDATED = "undated"
 
 
@@ -78,7 +74,7 @@ def growing(found: Plan) -> list[tuple[str, str]]:
     marks = {
         mark
         for mark in found.marks
-        if (registry.is_on_request(mark[0]) or mark[0] == _SHELL) and not is_by_content(mark)
+        if (found_by := registry.find(mark[0])) is not None and found_by.grows and not is_by_content(mark)
     }
     return sorted(marks, key=lambda mark: (not mark[1].startswith(_UNDATED), mark))
 
@@ -136,7 +132,7 @@ def plan(home: Home, config: Config, chosen: Selection, match: str = "") -> Plan
         found.unseen = len(unseen - told.keys())
         marks |= dict.fromkeys(sorted(unseen)) | told
     found.marks = list(marks)
-    for source in {source for source, _ in found.marks if registry.find(source) is not None and source != _CHROME}:
+    for source in {source for source, _ in found.marks if registry.find(source) is not None}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
         found.originals += sorted(path for path in held.files | held.companions if os.path.exists(path))
         found.shared += len(held.shared)
@@ -151,7 +147,8 @@ def _shorter(row: Row) -> str:
     project = str(row.fields.get("project") or "")
     place = "" if not project or os.path.isdir(project) else f", once {project} is there again"
     document = uri(row.collection, row.path)
-    return f"{document} had other commits as well: `brain index --source git` makes it again of those{place}"
+    again = f"`brain index --source {row.fields.get('source')}` makes it again of those{place}"
+    return f"{document} had other commits as well: {again}"
 
 
 def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
@@ -297,13 +294,7 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
         there = held.marks()
         for reference in references:
             name = basename(reference.removeprefix("#")).removesuffix(".md")
-            day = reference.removeprefix(f"qmd://{git.COLLECTION}/").removesuffix(".md").replace("/", ":")
-            days = {day, hidden(day)}
-            marks = [
-                mark
-                for mark in there
-                if name in _names(mark) or (mark[0] == git.NAME and not days.isdisjoint(_names(mark)))
-            ]
+            marks = [mark for mark in there if name in _names(mark) or _is_named(mark, reference)]
             if not marks:
                 raise BadInput(f"{reference!r} is not forgotten", "brain forget --unforget lists what is")
             lifted += marks
@@ -324,6 +315,14 @@ def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[st
         }
         if alike:
             yield from (mark for mark in there if mark[0] == source and mark[1].partition("\t")[0] in alike)
+
+
+def _is_named(mark: tuple[str, str], reference: str) -> bool:
+    """Return True if the uri or the path of a document names the unit of a tombstone."""
+    source = registry.find(mark[0])
+    if source is None:
+        return False
+    return not source.units_named(reference.removeprefix(f"{SCHEME}{source.collection}/")).isdisjoint(_names(mark))
 
 
 def _names(mark: tuple[str, str]) -> tuple[str, ...]:
@@ -360,8 +359,6 @@ def _mark(home: Home, row: Row) -> tuple[str, str] | None:
         return None
     if registry.find(source) is None:
         return targets.mark(row.fields, row.hash)
-    if source == _CHROME:
-        return source, basename(row.path).removesuffix(".md")
     unit = forgetting.unit_of(home, source, row.path)
     if unit is None:
         session, agent = row.fields.get("parent"), row.fields.get("agent_id")
@@ -375,7 +372,7 @@ def _marks(home: Home, rows: Collection[Row]) -> dict[tuple[str, str], None]:
 
 
 def _others(row: Row) -> list[tuple[str, str]]:
-    return targets.others(row.fields, body_of(row) if row.fields.get("source") in (code.NAME, git.NAME) else "")
+    return targets.others(row.fields, lambda: body_of(row))
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:
@@ -444,12 +441,8 @@ def _finish(home: Home, job: dict[str, Any], probes: list[bytes]) -> None:
             forgetting.leave_no_empty_folder(home, dirname(path))
     for source in {source for source, _ in marks if registry.find(source) is not None}:
         units = {unit for each, unit in marks if each == source}
-        if source == _CHROME:
-            forgetting.forget_days(home, units)
-        elif registry.is_on_request(source):
-            forgetting.forget_names(home, source, [path for collection, path in documents if collection == source])
-        else:
-            forgetting.erase(home, source, forgetting.look(home, source, units))
+        names = [path for collection, path in documents if collection == registry.source(source).collection]
+        forgetting.forget(home, source, units, names)
     forgetting.let_go(home)
     if probes:
         forgetting.sweep(home, lambda data: verify_erasure.holds(data.lower(), probes))

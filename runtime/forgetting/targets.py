@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from os.path import basename, join
+from os.path import join
 from typing import TYPE_CHECKING
 
 from core.document import split
 from core.files import open_regular, read_or_none
 from core.tombstones import by_content, digests, hidden, is_by_content
 from ingest import forgetting, registry
-from ingest.sources.articles import source as articles
-from ingest.sources.code import source as code
-from ingest.sources.git import source as git
+from ingest.source import Source
+from ingest.sources.articles.source import SOURCE as ARTICLES
 from runtime.asking.documents import Row, Selection, resolve, select
 from runtime.forgetting.verify_erasure import holds
 
@@ -35,8 +34,13 @@ if TYPE_CHECKING:
 
 
 # Values of ``source`` of documents that have an identity of their own.
-NAMED = frozenset(("note", articles.NAME))
+NAMED = frozenset(("note", ARTICLES.name))
 PLAIN = "document"
+
+
+def maker(source: str) -> Source:
+    """Return the source that makes documents of this ``source``; one with every default if there is none."""
+    return ARTICLES if source == ARTICLES.name else registry.find(source) or Source()
 
 
 def mark(fields: Mapping[str, Any], digest: str) -> Tombstone:
@@ -48,24 +52,15 @@ def mark(fields: Mapping[str, Any], digest: str) -> Tombstone:
 def marks_of(data: bytes) -> list[Tombstone]:
     """Return all tombstones of a document that is here."""
     meta, body = split(data.decode("utf-8", "replace"))
-    return [mark(meta, hashlib.sha256(data).hexdigest()), *others(meta, body)]
+    return [mark(meta, hashlib.sha256(data).hexdigest()), *others(meta, lambda: body)]
 
 
-def others(fields: Mapping[str, Any], body: str) -> list[Tombstone]:
-    """Return the other tombstones of a document: of the place that it came from, and of what it was made of."""
+def others(fields: Mapping[str, Any], body: Callable[[], str]) -> list[Tombstone]:
+    """Return the further tombstones of a document: for the place it came from, and for the content it was made of."""
     source, session, place = (str(fields.get(name) or "") for name in ("source", "session_id", "place"))
     found = [(source, place)] if source in NAMED and place else []
-    made_of = digests_of(source, fields, body)
+    made_of = maker(source).made_of(fields, body)
     return [*found, by_content(source, session, made_of)] if made_of and session else found
-
-
-def digests_of(source: str, fields: Mapping[str, Any], body: str) -> list[str]:
-    """Return the digests that identify a document in any place, [] if only its id does."""
-    if source == articles.NAME:
-        return [str(fields["sha256"])] if fields.get("sha256") else []
-    if source == code.NAME:
-        return [code.same(str(fields.get("nodeId")), body)]
-    return git.commits_of(body) if source == git.NAME else []
 
 
 class Meant:
@@ -73,18 +68,18 @@ class Meant:
 
     def __init__(self, marks: Iterable[Tombstone]) -> None:
         self._marks = frozenset(marks)
-        self._digests = {name: digests(self._marks, name) for name in (articles.NAME, code.NAME, git.NAME)}
+        self._digests = {name: digests(self._marks, name) for name, _ in self._marks}
 
-    def covers(self, data: bytes, name: str) -> bool:
-        """Return True if they mean a document with these bytes that is called ``name``."""
+    def covers(self, data: bytes) -> bool:
+        """Return True if the tombstones mean a document with these bytes."""
         meta, body = split(data.decode("utf-8", "replace"))
         source = str(meta.get("source") or "")
         if mark(meta, hashlib.sha256(data).hexdigest()) in self._marks:
             return True
-        if not self._marks.isdisjoint(_units(source, meta, name)):
+        if not self._marks.isdisjoint(_units(source, meta)):
             return True
         # A day of which some commits were never forgotten stays: the source makes it of these when it reads next.
-        made_of = set(digests_of(source, meta, body))
+        made_of = set(maker(source).made_of(meta, lambda: body))
         return bool(made_of) and made_of <= self._digests.get(source, set())
 
     def keeping_away(self, data: bytes) -> list[Tombstone]:
@@ -98,14 +93,10 @@ class Meant:
         ]
 
 
-def _units(source: str, fields: Mapping[str, Any], name: str) -> set[Tombstone]:
-    """Return the tombstones that may cover a document: its session, its parent, its agent; the day of a browser."""
-    parent, agent = fields.get("parent"), fields.get("agent_id")
-    units = {fields.get("session_id"), parent, f"{parent}\t{agent}" if parent and agent else None}
-    if source == "chrome":
-        units.add(os.path.basename(name).removesuffix(".md"))
-    if source == git.NAME:
-        units.add(hidden(str(fields.get("session_id"))))
+def _units(source: str, fields: Mapping[str, Any]) -> set[Tombstone]:
+    """Return the tombstones that may cover a document: its session's, its parent's, its agent's, and a hidden one."""
+    session, parent, agent = fields.get("session_id"), fields.get("parent"), fields.get("agent_id")
+    units = {session, parent, f"{parent}\t{agent}" if parent and agent else None, session and hidden(str(session))}
     return {(source, str(unit)) for unit in units if unit}
 
 
@@ -125,11 +116,11 @@ def find(folders: Iterable[tuple[str, str]], marks: Collection[Tombstone]) -> li
 
 
 def holding(folders: Iterable[tuple[str, str]], probes: Collection[bytes]) -> list[tuple[str, str]]:
-    """Return (collection, path) of all documents below ``folders`` that hold one of ``probes`` (lower case)."""
-    return _where(folders, lambda data, _: holds(data.lower(), probes))
+    """(collection, path) of the documents below ``folders`` that hold one of ``probes`` (lower case), whosever."""
+    return _where(folders, lambda data: holds(data.lower(), probes))
 
 
-def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes, str], bool]) -> list[tuple[str, str]]:
+def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes], bool]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for collection, folder in folders:
         for place, _, names in os.walk(folder):
@@ -140,7 +131,7 @@ def _where(folders: Iterable[tuple[str, str]], test: Callable[[bytes, str], bool
                         data = stream.read()
                 except OSError:
                     continue  # what cannot be read is found by whoever verifies
-                if test(data, name):
+                if test(data):
                     found.append((collection, os.path.relpath(path, folder)))
     return found
 
@@ -180,26 +171,20 @@ def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
 def partly(picked: list[Row], rows: list[Row]) -> set[int]:
     """Return the ids of those ``rows`` that share commits with what was picked, and have others that nobody picked."""
     ours = {row.id for row in picked}
-    told = {each for row in picked if row.fields.get("source") == git.NAME for each in _digests(row)}
-    others = [
-        row for row in rows if row.id not in ours and row.fields.get("source") == git.NAME and not is_distilled(row)
-    ]
-    return {row.id for row in others if not told.issuperset(_digests(row))} if told else set()
+    picked_digests = {each for row in picked for each in _digests(row)}
+    others = (row for row in rows if row.id not in ours and not is_distilled(row)) if picked_digests else ()
+    return {row.id for row in others if not picked_digests.issuperset(_digests(row))}
 
 
 def _called(row: Row) -> tuple[str, str] | None:
-    """Return what documents that were made of the same have in common in their fields; None if there is nothing."""
+    """Return (source, the name that documents of the same content share), None if there is none."""
     source = str(row.fields.get("source") or "")
-    if source == git.NAME:
-        return source, basename(row.path)
-    field = {articles.NAME: "sha256", code.NAME: "nodeId"}.get(source)
-    return (source, str(row.fields[field])) if field and row.fields.get(field) else None
+    name = maker(source).shared_name(row.fields, row.path)
+    return (source, name) if name else None
 
 
 def _digests(row: Row) -> list[str]:
-    source = str(row.fields.get("source"))
-    body = body_of(row) if source in (code.NAME, git.NAME) else ""
-    return digests_of(source, row.fields, body)
+    return maker(str(row.fields.get("source"))).made_of(row.fields, lambda: body_of(row))
 
 
 def is_distilled(row: Row) -> bool:
@@ -240,5 +225,5 @@ def _signed(home: Home, connection: apsw.Connection, config: Config, chosen: Sel
     names = forgetting.covered_by_sign(home, chosen.within)
     spans = Selection(since=chosen.since, until=chosen.until)
     for row in select(connection, config, spans) if names else ():
-        if row.fields.get("source") == "gemini" and row.path in names and not row.fields.get("project"):
+        if (row.fields.get("source"), row.path) in names and not row.fields.get("project"):
             yield row

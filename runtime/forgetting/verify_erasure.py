@@ -26,8 +26,6 @@ from core.home import CORPUS, LOCAL, RECORDS, Home
 from core.tombstones import Tombstones
 from ingest import forgetting
 from ingest.pipeline import pulse
-from ingest.sources.code import source as code
-from ingest.sources.git import source as git
 from runtime import distill_queue
 
 if TYPE_CHECKING:
@@ -181,8 +179,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
 
     pulse.leave_out(home, says)
     forgetting.let_go(home, says)
-    for source in (code.NAME, git.NAME):
-        forgetting.forget_repositories(home, source, says)
+    forgetting.forget_repositories(home, says)
     Tombstones(home).hide(says)
 
 

@@ -119,9 +119,6 @@ def body(home: Home, folder: Path, *records: Record) -> str:
 
 def documents(source: Any, path: str | Path) -> Iterator[Document | Failure]:
     """Yield the documents of one file taken alone, then its failures."""
-    if source.is_collector:
-        yield from source.documents(str(path))
-        return
     *_, reading = source.parse(str(path), DISK)
     for unit, part in reading.parts.items():
         composed = source.compose(unit, [part], mtime_ns=reading.mtime_ns)

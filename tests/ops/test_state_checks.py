@@ -64,7 +64,7 @@ def test_forgetting_goes_on_without_it(home: Home, state: Path, data: bytes) -> 
     for name in ("code.sqlite", "git.sqlite"):
         Path(home.state, name).write_bytes(data)
     assert brain.main(["forget", "--match", "nothing that is anywhere", "--yes"]) in (0, 67)
-    forgetting.forget_names(home, "code", ["a.md"])
+    forgetting.forget(home, "code", (), ["a.md"])
     assert state.exists() is not bool(data)
 
 

@@ -19,11 +19,12 @@ from core.files import open_regular, write_atomic
 from core.home import make_private
 from core.redaction import clean as redact
 from core.text import clean, one_line
+from ingest.collector import Collector
 from ingest.sources.articles.parser import Article, Reader, Unreadable
 from ingest.web import addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 NAME = "article"
 ENDINGS = (
@@ -59,6 +60,26 @@ class Added(NamedTuple):
     path: str
     title: str
     kind: str
+
+
+class Articles(Collector):
+    """Files that a person adds. They are added by name, so that no run looks for them."""
+
+    name = NAME
+    collection = "kb-raw"
+    suffixes = ENDINGS
+
+    def made_of(self, fields: Mapping[str, Any], body: Callable[[], str]) -> list[str]:
+        """Return the digest of the original file."""
+        del body
+        return [str(fields["sha256"])] if fields.get("sha256") else []
+
+    def shared_name(self, fields: Mapping[str, Any], path: str) -> str:
+        del path
+        return str(fields.get("sha256") or "")
+
+
+SOURCE = Articles()
 
 
 def files(folder: str, skipped: dict[str, int] | None = None) -> Iterator[str]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.config import load as load_config
-from core.document import Document, Failure, render, split
+from core.document import render, split
 from core.files import NO_ROOM
 from core.home import Home, shipped
 from core.sqlite import is_full
@@ -31,13 +31,13 @@ from ingest.pipeline.shadow import in_memory
 from ingest.pipeline.state import FileRow, State, known
 from ingest.raw.files import SourceFile
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
-from ingest.session.zones import system_zone
-from ingest.sources.chrome.archive import COLLECTION, Archive, damaged, place, refuse_emptied
+from ingest.session.zones import day_number, system_zone
+from ingest.sources.chrome.archive import COLLECTION, Archive, damaged, days_with, place, refuse_emptied
 from ingest.sources.chrome.history import NotHistory, compose, read
 from ingest.web.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ingest.collector import Options
     from ingest.pipeline.ledger import Ledger
@@ -79,6 +79,7 @@ class Chrome(Collector):
 
     name = NAME
     collection = COLLECTION
+    is_watched = True
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return the folders of profiles of every known browser on this system."""
@@ -100,33 +101,6 @@ class Chrome(Collector):
     ) -> list[SourceFile]:
         return [file for file in files if not file.skip and _changed(file, known.get(file.path), trust_stat)]
 
-    def documents(self, path: str) -> Iterator[Document | Failure]:
-        """Yield the days of one database, by the shipped policy and in this machine's time zone, then its failures.
-
-        A run goes through the archive instead, which unites all databases and the visits that they no longer have.
-        """
-        taken = _Taken()
-        with apart() as folder, contextlib.closing(Archive(Home(folder))) as archive:
-            try:
-                with copied(path, join(folder, "copies")) as copy:
-                    local = archive.zones(system_zone(), "")
-                    visits = taken.visits(copy.connection, Policy(settings(None)))
-                    archive.unite(path, visits, local, follow_clears=False, is_whole=lambda: True)
-                for day in archive.days():
-                    composed = compose(day, archive.rows(day), local)
-                    if composed is not None:
-                        yield Document(_name(day), *composed)
-            except NotHistory:
-                yield Failure(path, _NOT_HISTORY)
-            except Unsettled:
-                yield Failure(path, _IN_USE)
-            except (OSError, apsw.Error) as error:
-                yield Failure(path, _DAMAGED if isinstance(error, apsw.Error) else "unreadable", str(error))
-        if taken.damage:
-            yield Failure(path, _DAMAGED, taken.damage)
-        for reason, count in taken.failed.items():
-            yield Failure(path, reason, f"{count} ×")
-
     def stats(self, home: Home) -> dict[str, object]:
         """Return the record of the last run, and the size of the archive; empty before the first run."""
         from ingest.pipeline.ledger import of
@@ -134,10 +108,27 @@ class Chrome(Collector):
         found = of(home, self.name)
         if not found:
             return {}
-        if not is_archived(home):
+        if not self.is_archived(home):
             return {**found, "archive": {}}
         with contextlib.closing(Archive(home)) as archive:
             return {**found, "archive": archive.figures()}
+
+    def is_archived(self, home: Home) -> bool:
+        return os.path.exists(place(home))
+
+    def archived_with(self, home: Home, test: Callable[[bytes], bool]) -> set[str]:
+        """Return the days of which a visit, shown or not, passes ``test``. Raises Internal and apsw.Error."""
+        return days_with(home, test)
+
+    def names_of(self, units: Iterable[str]) -> list[str]:
+        return [f"{day}.md" for day in sorted(units)]
+
+    def forget(self, home: Home, units: Iterable[str], names: Iterable[str]) -> None:
+        """Remove days from the archive of visits. Raises Internal and apsw.Error."""
+        del names
+        if self.is_archived(home):
+            with contextlib.closing(Archive(home)) as archive:
+                archive.remove_days([day_number(day) for day in units])
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the archive and its days up to date.
@@ -148,11 +139,6 @@ class Chrome(Collector):
 
 
 SOURCE = Chrome()
-
-
-def is_archived(home: Home) -> bool:
-    """Return True if days can be made without a browser."""
-    return os.path.exists(place(home))
 
 
 def settings(home: Home | None) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from os.path import abspath, basename, dirname, isdir, join
+from os.path import abspath, dirname, isdir, join
 from typing import TYPE_CHECKING, Any
 
-from core.document import Document, Failure
+from core.document import Document
 from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
 from core.redaction import clean as redact
@@ -18,17 +18,16 @@ from core.text import clean
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
-from ingest.collector import Collector
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.shadow import to_read
 from ingest.raw.files import SourceFile
-from ingest.repositories import places
+from ingest.repositories import RepositoryCollector, places
 from ingest.source import configured
 from ingest.sources.code.symbols import Reader, Symbol, Tangled, fence
 from ingest.sources.code.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import apsw
 
@@ -63,11 +62,13 @@ create table if not exists documents(
 """
 
 
-class Code(Collector):
+class Code(RepositoryCollector):
     """Files of repositories, a document a symbol."""
 
     name = NAME
     collection = COLLECTION
+    state_file = FILE
+    by_repository = (("documents", "repository"), ("files", "repository"))
 
     def default_roots(
         self, home: Home | None = None, environ: Environ | None = None, settings: Settings | None = None
@@ -85,26 +86,13 @@ class Code(Collector):
                 found.append(SourceFile(join(root, path), status.st_size, status.st_mtime_ns, status.st_ino, why))
         return sorted(found, key=lambda file: file.path)
 
-    def documents(self, path: str) -> Iterator[Document | Failure]:
-        """Yield the documents of one file, as of a repository named as its folder. Raises nothing."""
-        folder = dirname(abspath(path))
-        try:
-            with open(path, "rb") as stream:
-                data = stream.read(MAX_TEXT + 1)
-        except OSError as error:
-            yield Failure(path, "unreadable", error.strerror or "")
-            return
-        if len(data) > MAX_TEXT or b"\0" in data:
-            yield Failure(path, _TOO_LARGE if len(data) > MAX_TEXT else _BINARY)
-            return
-        reader = Reader()
-        with reader.worker:
-            try:
-                found = reader.symbols(data, language_of(path))
-            except Tangled:
-                yield Failure(path, _TANGLED)
-                return
-        yield from documents(found, basename(folder), folder, basename(path), {})
+    def made_of(self, fields: Mapping[str, Any], body: Callable[[], str]) -> list[str]:
+        """Return the digest of the symbol's name, place and text."""
+        return [same(str(fields.get("nodeId")), body())]
+
+    def shared_name(self, fields: Mapping[str, Any], path: str) -> str:
+        del path
+        return str(fields.get("nodeId") or "")
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the symbols of the repositories up to date.

@@ -23,6 +23,7 @@ class Gemini(Source):
 
     name = "gemini"
     prefix = "gemini__"
+    hashes_folders = True
     suffixes = (".json", ".jsonl")
     roots = ROOTS["gemini"]
     skip_files: Mapping[str, str] = {

@@ -8,27 +8,26 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from os.path import abspath, isdir
+from os.path import isdir
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.document import Document, Failure, Timestamp
+from core.document import Document, Timestamp
 from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import clean as redact
 from core.text import clean, one_line
-from core.tombstones import Tombstones, by_content, digests, without_digests
+from core.tombstones import Tombstones, by_content, digests, hidden, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
-from ingest.collector import Collector
 from ingest.pipeline.collecting import Collecting
 from ingest.raw.files import SourceFile
-from ingest.repositories import Place, Worked, called, common_of, places, top_of
+from ingest.repositories import Place, RepositoryCollector, Worked, called, common_of, places, top_of
 from ingest.source import configured
 from ingest.sources.git.log import Commit, NoLog, commits, tip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import apsw
 
@@ -59,11 +58,14 @@ create table if not exists documents(
 """
 
 
-class Git(Collector):
+class Git(RepositoryCollector):
     """Repositories, a document a day."""
 
     name = NAME
     collection = COLLECTION
+    state_file = FILE
+    reads_projects = True
+    by_repository = (("documents", "repository"), ("tips", "name"))
 
     def default_roots(
         self, home: Home | None = None, environ: Environ | None = None, settings: Settings | None = None
@@ -86,12 +88,20 @@ class Git(Collector):
         del known, trust_stat  # neither describes a repository
         return [file for file in files if not file.skip]
 
-    def documents(self, path: str) -> Iterator[Document | Failure]:
-        """Yield the days of one repository, named as its folder. Raises nothing."""
-        try:
-            yield from days(commits(path), os.path.basename(abspath(path)), abspath(path), {})
-        except NoLog as error:
-            yield Failure(path, "no log", str(error))
+    def made_of(self, fields: Mapping[str, Any], body: Callable[[], str]) -> list[str]:
+        """Return the first digits of the hashes of the day's commits."""
+        del fields
+        return commits_of(body())
+
+    def shared_name(self, fields: Mapping[str, Any], path: str) -> str:
+        """Return the day."""
+        del fields
+        return os.path.basename(path)
+
+    def units_named(self, path: str) -> set[str]:
+        """Return the day of a repository, in plain and as a tombstone hides it."""
+        day = path.removesuffix(".md").replace("/", ":")
+        return {day, hidden(day)}
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the days of the repositories at, around or below ``roots`` up to date.

@@ -24,6 +24,7 @@ class Shell(Source):
 
     name = "shell"
     prefix = "shell__"
+    grows = True
     suffixes = ("_history", ".db", ".histfile")
     roots = ROOTS["shell"]
 

@@ -126,7 +126,7 @@ def test_a_damaged_archive_is_named_with_a_backup_for_a_way_out(
     asked: tuple[Callable[[], Any], ...] = (
         lambda: ingest(home, browser),
         lambda: chrome_archive.days_with(home, lambda _: True),
-        lambda: forgetting.forget_days(home, ["2026-04-28"]),
+        lambda: forgetting.forget(home, "chrome", ["2026-04-28"], ()),
         lambda: backup.make(home, load(home)),
     )
     for ask in asked:
@@ -188,4 +188,4 @@ def test_an_empty_file_where_there_are_no_days_is_filled(home: Home, tmp_path: P
     history = History(tmp_path / "browser" / "Default" / "History")
     history.visit("https://a.test/", "Page a", MORNING)
     assert ingest(home, history.save()).documents == 1
-    assert chrome.is_archived(home)
+    assert chrome.SOURCE.is_archived(home)

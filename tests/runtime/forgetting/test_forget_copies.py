@@ -110,7 +110,7 @@ def test_a_repository_that_is_called_what_is_forgotten_leaves_no_name(home: Home
     assert forget.carry_out(home, found).left == []
     assert subprocess.run(["grep", "-rai", "acme-corp", home.root], check=False).returncode == 1
     assert not [path for path in Path(home.root).rglob("*") if "acme-corp" in path.name]
-    assert Meant(Tombstones(home).marks()).covers(before, "2026-04-28.md")
+    assert Meant(Tombstones(home).marks()).covers(before)
     shutil.copytree(repository.root, tmp_path / "clone")
     read("acme-corp", "clone")
     assert not any("harmless" in text or "pelican" in text for text in held(home))
@@ -192,8 +192,8 @@ def test_a_day_in_a_copy_is_meant_by_tombstones_of_all_its_commits_alone() -> No
     text = "---\nsource: git\nsession_id: clone:2026-04-28\n---\n"
     data = (text + "".join(f"\n`{digit * 12}` · Ada\n" for digit in "ab")).encode()
     one, two = (by_content("git", f"{name}:2026-04-28", [name * 12]) for name in "ab")
-    assert not Meant([one]).covers(data, "2026-04-28.md")
-    assert Meant([one, two]).covers(data, "2026-04-28.md")
+    assert not Meant([one]).covers(data)
+    assert Meant([one, two]).covers(data)
 
 
 def test_a_day_goes_when_another_home_has_forgotten_the_last_of_its_commits(home: Home) -> None:
