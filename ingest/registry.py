@@ -29,6 +29,8 @@ GROUP = "brain.sources"
 ON_REQUEST = ("chrome", "code", "git")
 # Brain's own, in the order in which sources run; those on request last.
 BUILTIN = (*roots.ROOTS, *ON_REQUEST)
+# The source that every run looks for, and whose files a folder has that is given without a source.
+DEFAULT = BUILTIN[0]
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
 
@@ -114,7 +116,7 @@ def every_root(home: Home, config: Config | None, environ: Environ | None = None
 
 
 def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
-    """Return the sources that have files here and need not be named, and Claude Code, which is always looked for."""
+    """Return the sources that have files here and need not be named, and the default one."""
     config, held = config or settled(home), roots.noted(home)
     if held is not None and held.get("installed") == _installed():
         there = every_root(home, config)
@@ -122,7 +124,7 @@ def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
         own = {name: roots.expand(rows, os.environ) for name, rows in roots.ROOTS.items()}
         plugins = {name: each.places() for name, each in _plugins().items() if not each.on_request}
         there = roots.there({**own, **plugins}, {} if config is None else config.sources)
-    return tuple(dict.fromkeys(("claude", *there)))
+    return tuple(dict.fromkeys((DEFAULT, *there)))
 
 
 def note_roots(home: Home) -> None:

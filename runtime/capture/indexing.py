@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-_GIVEN = "claude"
 # Sessions are distilled; a day of browsing says what was looked at, and there is nothing to compress.
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
@@ -360,12 +359,11 @@ def chosen(
         if not os.path.exists(root):
             raise BadInput(
                 f"no such folder: {root}",
-                f"brain index --source {source or _GIVEN} --from DIR takes a file or folder of that source",
+                f"brain index --source {source or registry.DEFAULT} --from DIR takes a file or folder of that source",
             )
     if source is not None:
         return (source,)
-    # A folder that is given without a source is Claude Code's, as it has always been.
-    return (_GIVEN,) if roots else registry.present(home, config)
+    return (registry.DEFAULT,) if roots else registry.present(home, config)
 
 
 def _judge(connection: apsw.Connection) -> None:
