@@ -16,22 +16,22 @@ from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.session.builder import SessionBuilder
 from ingest.session.units import path_name
-from ingest.session.user_text import UserText, cut_blocks, paragraphs, prompt
+from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, string
-from ingest.session.vocabulary import Vocabulary
 from ingest.sources.amp.source import SOURCE
+from ingest.sources.amp.user_text import KNOWN, extract_user_text
 
 if TYPE_CHECKING:
     from ingest.raw.store import RawStore
 
+    Record = dict[str, Any]
+
 NAME = SOURCE.name
 FOREIGN = "not an Amp thread"
-KNOWN = Vocabulary(__file__)
 _FIELDS = KNOWN.fields("fields")
 _DROPPED = KNOWN.words("dropped_blocks")
 _REFUSALS = KNOWN.words("refusals")
 _SENDERS = KNOWN.texts("senders")
-_ASIDES = KNOWN.texts("asides")
 # A refusal with a person's words is recorded as an error (flitter, packages/agent-core).
 _FEEDBACK = "ejected by user with feedback:"
 
@@ -46,43 +46,126 @@ def _thread(value: Any, reading: Reading) -> None:
     messages = thread.get("messages")
     if type(messages) is not list or not ("created" in thread or string(thread.get("id")).startswith("T-")):
         return
-    unit = one_line(string(thread.get("id")), 4000) or path_name(basename(reading.path).removesuffix(".json"))
-    reading.count_fields("thread", thread, _FIELDS["thread"])
-    session = SessionBuilder(unit, NAME)
-    session.extend_to(moment(thread.get("created")))
-    session.title = string(thread.get("title"))
-    session.parent = one_line(string(thread.get("mainThreadID")), 500)
-    session.forked_from = one_line(_origin(thread), 500)
-    mode = string(thread.get("agentMode"))
-    if mode:
-        session.extra["mode"] = one_line(mode, 40)
-    initial = mapping(mapping(thread.get("env")).get("initial"))
-    session.version = string(mapping(initial.get("platform")).get("clientVersion"))
-    trees = initial.get("trees")
-    tree = mapping(trees[0]) if type(trees) is list and trees else {}
-    uri = string(tree.get("uri"))
-    session.cwd = unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
-    session.cwd = session.cwd or string(initial.get("workingDirectory"))
-    session.branch = string(mapping(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
+    conversation = Conversation(reading, thread)
     for number, message in enumerate(messages):
-        try:
-            _message(session, reading, mapping(message), f"m{number}")
-        except BROKEN as error:
-            reading.broken(error)
-    session.records = len(messages)
+        conversation.add(mapping(message), f"m{number}")
     queued = thread.get("queuedMessages")
     for number, entry in enumerate(queued if type(queued) is list else ()):
+        message = mapping(mapping(entry).get("queuedMessage")) or mapping(entry)
+        # A name of its own: its place in the queue will be another prompt's.
+        name = one_line(string(message.get("dtwMessageID")) or string(mapping(entry).get("id")), 200)
+        conversation.add({"role": "user", **message}, name or f"q{number}")
+    conversation.finish(len(messages))
+
+
+class Conversation:
+    """One thread as its messages are added, in order."""
+
+    def __init__(self, reading: Reading, thread: Record) -> None:
+        self._reading = reading
+        reading.count_fields("thread", thread, _FIELDS["thread"])
+        unit = one_line(string(thread.get("id")), 4000) or path_name(basename(reading.path).removesuffix(".json"))
+        self._session = session = SessionBuilder(unit, NAME)
+        session.extend_to(moment(thread.get("created")))
+        session.title = string(thread.get("title"))
+        session.parent = one_line(string(thread.get("mainThreadID")), 500)
+        session.forked_from = one_line(_origin(thread), 500)
+        if mode := string(thread.get("agentMode")):
+            session.extra["mode"] = one_line(mode, 40)
+        initial = mapping(mapping(thread.get("env")).get("initial"))
+        session.version = string(mapping(initial.get("platform")).get("clientVersion"))
+        trees = initial.get("trees")
+        tree = mapping(trees[0]) if type(trees) is list and trees else {}
+        uri = string(tree.get("uri"))
+        session.cwd = unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
+        session.cwd = session.cwd or string(initial.get("workingDirectory"))
+        session.branch = string(mapping(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
+
+    def finish(self, records: int) -> None:
+        """Put the session into the reading."""
+        self._session.records = records
+        self._reading.parts[self._session.unit] = self._session
+
+    def add(self, message: Record, name: str) -> None:
+        """Add one message; an unknown shape is a failure of the reading."""
         try:
-            message = mapping(mapping(entry).get("queuedMessage")) or mapping(entry)
-            # A name of its own: its place in the queue will be another prompt's.
-            name = one_line(string(message.get("dtwMessageID")) or string(mapping(entry).get("id")), 200)
-            _message(session, reading, {"role": "user", **message}, name or f"q{number}")
+            self._message(message, name)
         except BROKEN as error:
-            reading.broken(error)
-    reading.parts[unit] = session
+            self._reading.broken(error)
+
+    def _message(self, message: Record, name: str) -> None:
+        session = self._session
+        self._reading.count_fields("message", message, _FIELDS["message"])
+        role, usage, meta = message.get("role"), mapping(message.get("usage")), mapping(message.get("meta"))
+        at = moment(meta.get("sentAt")) or moment(usage.get("timestamp"))
+        at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
+        session.extend_to(at)
+        session.uuids.add(name)
+        session.usage(usage.get("model"), usage.get("outputTokens"), name)
+        if role not in ("user", "assistant", "info"):
+            self._reading.count(f"message role {one_line(str(role), 60)}")
+        by_agent = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))
+        typed: list[str] = []
+        for block in blocks(message.get("content")):
+            kind = string(block.get("type"))
+            if kind in ("text", "thinking") and (by_agent or block.get("hidden") is True):
+                continue  # a subagent's words or task; Amp's additions for the model alone
+            if kind == "text" and role == "user":
+                typed.append(extract_user_text(string(block.get("text"))).typed)
+            elif kind == "text" and role != "info":
+                is_commentary = meta.get("openAIResponsePhase") == "commentary"
+                (session.commentary if is_commentary else session.reply)(string(block.get("text")), at, name)
+            else:
+                self._block(kind, block, at, name)
+        is_persons = not any(meta.get(sender) for sender in _SENDERS)
+        (session.prompt if is_persons else session.teammate)(paragraphs(*typed), at, name)
+        if mapping(message.get("state")).get("type") == "cancelled":
+            session.interrupt(at, f"{name} cancelled")
+
+    def _block(self, kind: str, block: Record, at: str, name: str) -> None:
+        """Add a block that is no text."""
+        session = self._session
+        if kind == "thinking":
+            session.thought(string(block.get("thinking")), at, name)
+        elif kind in ("tool_use", "server_tool_use"):
+            session.tool_call(string(block.get("name")), block.get("input"), at, name, call_id=string(block.get("id")))
+        elif kind == "tool_result":
+            self._outcome(block, at, name)
+        elif kind == "summary":
+            inner = block.get("summary")
+            session.summary(string(mapping(inner).get("summary")) or string(inner), at, name)
+        elif kind == "manual_bash_invocation":
+            if command := clean(string(mapping(block.get("args")).get("cmd"))).strip():
+                session.command(f"! {command}", at, name)
+        elif kind not in _DROPPED and kind != "text":
+            self._reading.count(f"block {one_line(kind, 60)}")
+
+    def _outcome(self, block: Record, at: str, name: str) -> None:
+        """Add the outcome of a call under it."""
+        session = self._session
+        call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
+        run = mapping(block.get("run")) or block
+        status, error = string(run.get("status")), run.get("error")
+        result = mapping(run.get("result"))
+        code = result.get("exitCode")
+        if status in _REFUSALS or status.startswith("rejected"):
+            session.tool_note(call, "rejected by the user", at, name)
+        elif status == "error" or block.get("is_error") is True:
+            text = string(mapping(error).get("message")) or string(error)
+            text = text or string(run.get("result")) or string(run.get("output"))
+            _, refused, said = text.partition(_FEEDBACK)
+            if refused:
+                session.tool_note(call, "rejected by the user", at, name)
+                session.prompt(said, at, f"{name} feedback {call}")
+            else:
+                session.tool_error(call, text or string(block.get("content")) or "error", at, name)
+        elif type(code) is int and code:
+            session.tool_error(call, f"Exit code {code}\n{string(result.get('output'))}", at, name)
+        elif (started := string(result.get("threadID"))).startswith("T-"):
+            session.tool_note(call, f"→ amp__{one_line(started, 100)}", at, name)
 
 
-def _origin(thread: dict[str, Any]) -> str:
+def _origin(thread: Record) -> str:
     """Return the thread that this one was forked or handed over from, or ""."""
     for entry in thread.get("relationships") or ():
         relation = mapping(entry)
@@ -93,72 +176,3 @@ def _origin(thread: dict[str, Any]) -> str:
             sender = string(mapping(mapping(message).get("meta")).get(_SENDERS[0]))
             return string(thread.get("originThreadID")) or sender
     return string(thread.get("originThreadID"))
-
-
-def _message(session: SessionBuilder, reading: Reading, message: dict[str, Any], name: str) -> None:
-    is_inner = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))
-    reading.count_fields("message", message, _FIELDS["message"])
-    role, usage = message.get("role"), mapping(message.get("usage"))
-    meta = mapping(message.get("meta"))
-    at = moment(meta.get("sentAt")) or moment(usage.get("timestamp"))
-    at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
-    session.extend_to(at)
-    session.uuids.add(name)
-    session.usage(usage.get("model"), usage.get("outputTokens"), name)
-    if role not in ("user", "assistant", "info"):
-        reading.count(f"message role {one_line(str(role), 60)}")
-    said: list[str] = []
-    for block in blocks(message.get("content")):
-        kind = string(block.get("type"))
-        if kind in ("text", "thinking") and (is_inner or block.get("hidden") is True):
-            continue  # a subagent's words or task; Amp's additions for the model alone
-        if kind == "text" and role == "user":
-            said.append(extract_user_text(string(block.get("text"))).typed)
-        elif kind == "text" and role != "info":
-            add = session.commentary if meta.get("openAIResponsePhase") == "commentary" else session.reply
-            add(string(block.get("text")), at, name)
-        elif kind == "thinking":
-            session.thought(string(block.get("thinking")), at, name)
-        elif kind in ("tool_use", "server_tool_use"):
-            session.tool_call(string(block.get("name")), block.get("input"), at, name, call_id=string(block.get("id")))
-        elif kind == "tool_result":
-            _outcome(session, block, at, name)
-        elif kind == "summary":
-            inner = block.get("summary")
-            session.summary(string(mapping(inner).get("summary")) or string(inner), at, name)
-        elif kind == "manual_bash_invocation":
-            command = clean(string(mapping(block.get("args")).get("cmd"))).strip()
-            if command:
-                session.command(f"! {command}", at, name)
-        elif kind not in _DROPPED and kind != "text":
-            reading.count(f"block {one_line(kind, 60)}")
-    add_words = session.teammate if any(meta.get(sender) for sender in _SENDERS) else session.prompt
-    add_words(paragraphs(*said), at, name)
-    if mapping(message.get("state")).get("type") == "cancelled":
-        session.interrupt(at, f"{name} cancelled")
-
-
-def _outcome(session: SessionBuilder, block: dict[str, Any], at: str, name: str) -> None:
-    call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
-    run = mapping(block.get("run")) or block
-    status, result, error = string(run.get("status")), run.get("result"), run.get("error")
-    if status in _REFUSALS or status.startswith("rejected"):
-        session.tool_note(call, "rejected by the user", at, name)
-    elif status == "error" or block.get("is_error") is True:
-        text = string(mapping(error).get("message")) or string(error) or string(result) or string(run.get("output"))
-        _, refused, said = text.partition(_FEEDBACK)
-        if refused:
-            session.tool_note(call, "rejected by the user", at, name)
-            session.prompt(said, at, f"{name} feedback {call}")
-            return
-        session.tool_error(call, text or string(block.get("content")) or "error", at, name)
-    elif type(mapping(result).get("exitCode")) is int and mapping(result)["exitCode"]:
-        code = mapping(result)["exitCode"]
-        session.tool_error(call, f"Exit code {code}\n{string(mapping(result).get('output'))}", at, name)
-    elif string(mapping(result).get("threadID")).startswith("T-"):
-        session.tool_note(call, f"→ amp__{one_line(mapping(result)['threadID'], 100)}", at, name)
-
-
-def extract_user_text(text: str) -> UserText:
-    """Return a user's text without the blocks that Amp puts into it."""
-    return prompt(cut_blocks(clean(text), _ASIDES).strip())

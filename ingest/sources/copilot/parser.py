@@ -330,7 +330,7 @@ def _folded(text: str) -> str:
 
 
 def _companion(path: str, parse: Callable[[str], Any], raw: RawStore, later: list[Callable[[], None]]) -> Record:
-    """Return the fields in a file beside a session's events; empty if they cannot be read."""
+    """Return the fields of a file in a session's folder; empty if they cannot be read."""
     try:
         return mapping(parse(raw.load(path, 1 << 20, later=later).decode("utf-8", "replace")))
     except (OSError, ValueError, RecursionError):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ingest.raw.store import RawStore
 
 
-# Beside the events: a session's name and folder; the title that VS Code gives it.
+# Files in a session's folder: its name and project; the title that VS Code gives it.
 ABOUT, EDITORS = "workspace.yaml", "vscode.metadata.json"
 
 
@@ -87,7 +87,7 @@ class Copilot(Source):
 
 
 def newest_companion(path: str) -> int:
-    """Return the latest mtime of the files beside a session's events, in ns; 0 if there are none."""
+    """Return the latest mtime of the files that describe a session, in ns; 0 if there are none."""
     newest = 0
     for name in (ABOUT, EDITORS):
         with contextlib.suppress(OSError):

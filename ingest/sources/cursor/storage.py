@@ -9,8 +9,8 @@ asked at once (2025.10), each answer is a conversation: ``isBestOfNSubcomposer``
 
 The agent's database has messages by the hash of their content. A blob is a message in JSON, or a protobuf that names
 other blobs (32 bytes each). The root names the conversation's messages in field 1 and windows in field 13, which name
-messages that a summary replaced; its field 9 is the workspace. Nothing else is read of a protobuf. ``meta.json`` beside
-the database has the title, the folder and times.
+messages that a summary replaced; its field 9 is the workspace. Nothing else is read of a protobuf. ``meta.json``
+in the same folder has the title, the project and times.
 """
 
 from __future__ import annotations
@@ -489,7 +489,7 @@ def _agent_rows(reading: Reading, connection: apsw.Connection) -> Iterator[tuple
 
 
 def _about(connection: apsw.Connection, reading: Reading, later: list[Callable[[], None]] | None = None) -> Record:
-    """Return the fields of ``meta.json`` and of the table ``meta``, whose values win."""
+    """Return the fields of ``meta.json``, overridden by those of the table ``meta``."""
     about: Record = {}
     with contextlib.suppress(OSError):
         companion = reading.raw.load(join(dirname(reading.path), "meta.json"), 1 << 20, later=later)

@@ -1,8 +1,9 @@
 """Gemini CLI's sessions: one JSON document, or a journal in which later lines change earlier ones.
 
-A journal's lines are messages (the same id overwrites), ``$set`` of metadata (a ``messages`` array replaces all),
-``$patch`` of single messages, and ``$rewindTo`` (the named message and all later ones go; all go if the id is unknown).
-If a replacement begins with a new summary, the conversation was compressed: the replaced messages stay before it.
+A line of a journal is a message, which replaces one with its id, or a command. ``$set`` changes metadata; its
+``messages`` replace all messages. ``$patch`` changes single messages. ``$rewindTo`` removes the named message and all
+later ones, or all messages if the id is unknown. If a replacement begins with a new summary, the conversation was
+compressed: the replaced messages stay before it.
 
 ``/chat save <tag>`` writes ``tmp/<project>/checkpoint-<tag>.json``: ``{history, authType}``, until 2025 ``history``
 alone. ``history`` is the list that the model is sent, ``{role: user|model, parts}``, without ids and times; a tool's

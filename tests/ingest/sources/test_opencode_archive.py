@@ -102,7 +102,7 @@ def test_messages_that_came_with_later_runs_come_back_too(home: Home, tmp_path: 
     ingest(home, place)
     tree.message("ses_1", 3)
     ingest(home, place)
-    # What the tool has since deleted is remembered, in the document and in the archive.
+    # Deleted files stay in the document and in the archive.
     shutil.rmtree(place)
     tree.session("ses_2", 1)
     ingest(home, place)

@@ -1,7 +1,7 @@
 """A person's words are found in what tools record as a user's text: each keeps this promise by its own marks.
 
 A line of ``data/user_text.jsonl`` is a promise: each of ``texts`` in each of ``forms`` ([form, a person's words, the
-command that they typed]) is divided so. ``{}`` stands for the text, ``@NAME@`` for one of the tool's ``names``.
+command that they typed]) is divided so. ``{}`` is the text, ``@NAME@`` for one of the tool's ``names``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ingest.session.events import COMMAND, PROMPT
 from ingest.session.user_text import UserText
-from ingest.sources.amp import parser as amp
+from ingest.sources.amp import user_text as amp
 from ingest.sources.copilot import user_text as copilot
 from ingest.sources.cursor import parser as cursor
 from ingest.sources.gemini import user_text as gemini
