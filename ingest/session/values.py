@@ -88,6 +88,11 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if type(value) is dict else {}
 
 
+def sequence(value: Any) -> list[Any]:
+    """Return ``value`` if it is a list, else an empty one."""
+    return value if type(value) is list else []
+
+
 def exit_code(text: str) -> int:
     """Return the exit code in ``text``, which may have white space around it; 0 if it is no number of ten digits."""
     text = text.strip()

@@ -17,7 +17,7 @@ from ingest.pipeline.reading import BROKEN, Reading, whole
 from ingest.session.builder import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
-from ingest.session.values import blocks, mapping, moment, string
+from ingest.session.values import blocks, mapping, moment, sequence, string
 from ingest.sources.amp.source import SOURCE
 from ingest.sources.amp.user_text import KNOWN, extract_user_text
 
@@ -49,8 +49,7 @@ def _thread(value: Any, reading: Reading) -> None:
     conversation = Conversation(reading, thread)
     for number, message in enumerate(messages):
         conversation.add(mapping(message), f"m{number}")
-    queued = thread.get("queuedMessages")
-    for number, entry in enumerate(queued if type(queued) is list else ()):
+    for number, entry in enumerate(sequence(thread.get("queuedMessages"))):
         message = mapping(mapping(entry).get("queuedMessage")) or mapping(entry)
         # A name of its own: its place in the queue will be another prompt's.
         name = one_line(string(message.get("dtwMessageID")) or string(mapping(entry).get("id")), 200)
@@ -74,8 +73,7 @@ class Conversation:
             session.extra["mode"] = one_line(mode, 40)
         initial = mapping(mapping(thread.get("env")).get("initial"))
         session.version = string(mapping(initial.get("platform")).get("clientVersion"))
-        trees = initial.get("trees")
-        tree = mapping(trees[0]) if type(trees) is list and trees else {}
+        tree = mapping(next(iter(sequence(initial.get("trees"))), None))
         uri = string(tree.get("uri"))
         session.cwd = unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else ""
         session.cwd = session.cwd or string(initial.get("workingDirectory"))
@@ -167,11 +165,11 @@ class Conversation:
 
 def _origin(thread: Record) -> str:
     """Return the thread that this one was forked or handed over from, or ""."""
-    for entry in thread.get("relationships") or ():
+    for entry in sequence(thread.get("relationships")):
         relation = mapping(entry)
         if relation.get("type") in ("fork", "handoff") and relation.get("role") in (None, "parent", "child"):
             return string(relation.get("threadID"))
-    for message in thread.get("messages") or ():
+    for message in sequence(thread.get("messages")):
         if mapping(message).get("role") == "user":  # the first: another thread's agent may have started this one
             sender = string(mapping(mapping(message).get("meta")).get(_SENDERS[0]))
             return string(thread.get("originThreadID")) or sender

@@ -35,7 +35,7 @@ from ingest.session.builder import SessionBuilder
 from ingest.session.events import PROMPT, TEXT
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.units import path_name
-from ingest.session.values import blocks, mapping, moment, string
+from ingest.session.values import blocks, mapping, moment, sequence, string
 from ingest.sources.copilot.source import ABOUT, EDITORS, SOURCE, newest_companion
 from ingest.sources.copilot.user_text import KNOWN, extract_user_text
 from ingest.sources.prompts import add_prompt
@@ -368,11 +368,11 @@ def _add_document(session: SessionBuilder, value: Record, reading: Reading) -> N
     """Add a document's session as it was shown, or as the model was sent it if that is missing."""
     session.extend_to(moment(value.get("startTime")))
     session.usage(one_line(string(value.get("selectedModel")), 200))
-    shown = [mapping(entry) for entry in _list(value.get("timeline"))]
+    shown = [mapping(entry) for entry in sequence(value.get("timeline"))]
     if any(entry.get("type") == "user" and string(entry.get("text")) for entry in shown):
         entries, add = shown, _add_shown
     else:
-        entries, add = [mapping(entry) for entry in _list(value.get("chatMessages"))], _add_sent
+        entries, add = [mapping(entry) for entry in sequence(value.get("chatMessages"))], _add_sent
     called: set[str] = set()
     for number, entry in enumerate(entries):
         session.records += 1
@@ -380,10 +380,6 @@ def _add_document(session: SessionBuilder, value: Record, reading: Reading) -> N
             add(session, reading, entry, number, called)
         except BROKEN as error:
             reading.broken(error)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if type(value) is list else []
 
 
 def _add_shown(session: SessionBuilder, reading: Reading, entry: Record, number: int, called: set[str]) -> None:
@@ -423,7 +419,7 @@ def _add_sent(session: SessionBuilder, reading: Reading, entry: Record, number: 
         session.prompt(extract_user_text(said).typed, "", name)
     elif role == "assistant":
         session.reply(said, "", name)
-        for given in _list(entry.get("tool_calls")):
+        for given in sequence(entry.get("tool_calls")):
             function = mapping(mapping(given).get("function"))
             call = string(mapping(given).get("id"))
             called.add(call)

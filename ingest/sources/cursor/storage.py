@@ -28,7 +28,7 @@ from ingest.pipeline.reading import BROKEN, Reading
 from ingest.session.builder import SessionBuilder
 from ingest.session.events import TAKEN_BACK
 from ingest.session.transcripts import generations
-from ingest.session.values import mapping, moment, string
+from ingest.session.values import mapping, moment, sequence, string
 from ingest.sources.cursor.parser import (
     NAME,
     add_message,
@@ -225,11 +225,11 @@ class _Items:
         for key, value in connection.execute(_ITEMS, _ITEM_KEYS):
             found = decode(value, str(key))
             if key == _PROMPTS:
-                self.prompts += found if type(found) is list else ()
+                self.prompts += sequence(found)
                 continue
             inner = mapping(found).get("tabs" if key == _CHATS else "allComposers")
             into = self._tabs if key == _CHATS else self._composers
-            into += inner if type(inner) is list else ()
+            into += sequence(inner)
         self.elsewhere = sum(not mapping(composer).get("conversation") for composer in self._composers)
 
     def composers(self, path: str) -> Iterator[tuple[str, Record]]:
@@ -346,8 +346,7 @@ class EditorConversation:
 
     def _bubbles(self, stored: Record) -> None:
         """Add the bubbles in the order of the headers; those without a header follow in order of time."""
-        inline = self._data.get("conversation")
-        if type(inline) is list and inline:
+        if inline := sequence(self._data.get("conversation")):
             for number, bubble in enumerate(inline):
                 self._add(string(mapping(bubble).get("bubbleId")) or f"inline {number}", mapping(bubble))
             return
@@ -355,8 +354,7 @@ class EditorConversation:
         by_own_id = {string(bubble.get("bubbleId")): name for name, bubble in stored.items() if type(bubble) is dict}
         ordered: dict[str, None] = {}
         simulated: set[str] = set()
-        headers = self._data.get("fullConversationHeadersOnly")
-        for header in headers if type(headers) is list else ():
+        for header in sequence(self._data.get("fullConversationHeadersOnly")):
             name = string(mapping(header).get("bubbleId"))
             key = name if name in stored else by_own_id.get(name, "")
             if key:
@@ -428,14 +426,12 @@ def _time(bubble: Record) -> str:
 def _agent_folder(data: Record) -> str:
     """Return the folder of a conversation that names no workspace: its agent's, or its first repository; or ""."""
     place = mapping(mapping(mapping(data.get("agentLocation")).get("environment")).get("uri"))
-    tracked = data.get("trackedGitRepos")
-    first = mapping(tracked[0]) if type(tracked) is list and tracked else {}
+    first = mapping(next(iter(sequence(data.get("trackedGitRepos"))), None))
     return string(place.get("fsPath")) or string(first.get("repoPath"))
 
 
 def _bubble_folder(bubble: Record) -> str:
-    uris = bubble.get("workspaceUris")
-    first = string(uris[0]) if type(uris) is list and uris else ""
+    first = string(next(iter(sequence(bubble.get("workspaceUris"))), None))
     return string(bubble.get("workspaceProjectDir")) or _file_path(first)
 
 

@@ -36,7 +36,7 @@ from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, mentioned_folder, of_folders
 from ingest.session.transcripts import transcripts_near
 from ingest.session.units import path_name
-from ingest.session.values import exit_code, mapping, moment, string
+from ingest.session.values import exit_code, mapping, moment, sequence, string
 from ingest.sources.gemini.source import SOURCE
 from ingest.sources.gemini.user_text import KNOWN, extract_user_text, is_summary
 from ingest.sources.prompts import Prompt, PromptHistory
@@ -167,8 +167,7 @@ class Conversation:
                     {**mapping(call), **results.get(string(mapping(call).get("id")), {})} for call in calls
                 ]
             self._messages[string(patch.get("id"))] = changed
-        updates = patch.get("updates")
-        for update in updates if type(updates) is list else ():
+        for update in sequence(patch.get("updates")):
             if type(update) is dict:
                 self._put({**self._messages.get(string(update.get("id")), {}), **update})
         order = [string(name) for name in patch.get("orderIds") or ()]
@@ -253,7 +252,7 @@ class Conversation:
             elif "functionCall" in part and not calls:
                 call = mapping(part["functionCall"])
                 session.tool_call(string(call.get("name")), call.get("args"), at, name, call_id=string(call.get("id")))
-        for call in calls if type(calls) is list else ():
+        for call in sequence(calls):
             self._call(session, name, mapping(call), at)
 
     def _part(self, part: dict[str, Any]) -> None:

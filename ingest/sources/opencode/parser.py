@@ -29,7 +29,7 @@ from ingest.session.events import COMMAND
 from ingest.session.transcripts import generations
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
-from ingest.session.values import blocks, mapping, moment, plain, string
+from ingest.session.values import blocks, mapping, moment, plain, sequence, string
 from ingest.sources.opencode.source import SOURCE, tree_of
 from ingest.sources.opencode.user_text import KNOWN, extract_user_text, repeats_command
 
@@ -104,7 +104,7 @@ def _tree_session(path: str, raw: RawStore) -> Reading:
         for file, parts in messages:
             if type(file.value) is dict:
                 own = file.value.get("parts")
-                values = [part.value for part in parts] or (own if type(own) is list else [])
+                values = [part.value for part in parts] or sequence(own)
                 time = moment(mapping(file.value.get("time")).get("created"))
                 found.append((time, string(file.value.get("id")), file.value, values))
         for _, _, message, values in sorted(found, key=lambda entry: entry[:2]):
@@ -423,7 +423,7 @@ class Conversation:
     def add(self, info: Record, parts: Any) -> None:
         """Add one message with its parts; an unknown shape is a failure of the reading."""
         try:
-            self._message(info, parts if type(parts) is list else [])
+            self._message(info, sequence(parts))
         except BROKEN as error:
             self._reading.broken(error)
 

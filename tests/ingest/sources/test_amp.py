@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.sources.amp.source import SOURCE
 from tests.ingest.sources.cases import Case, cases, check, odd_values, parsed
@@ -38,9 +39,12 @@ def test_a_file_that_holds_no_thread_has_a_reason(tmp_path: Path, text: str, ski
     assert (found.reading.skipped, found.reading.failed and found.reading.failed.reason) == (skipped, failed)
 
 
-@given(odd_values("content text type run status result error meta usage name state role input"))
-def test_no_shape_of_a_message_stops_the_thread(tmp_path_factory: pytest.TempPathFactory, odd: Any) -> None:
+@given(
+    odd_values("content text type run status result error meta usage name state role input"),
+    st.sampled_from(["v", "title", "env", "meta", "agentMode", "mainThreadID", "relationships", "queuedMessages"]),
+)
+def test_no_shape_of_a_value_stops_the_thread(tmp_path_factory: pytest.TempPathFactory, odd: Any, field: str) -> None:
     said = {"role": "user", "content": [{"type": "text", "text": "Still here"}, odd]}
     path = tmp_path_factory.getbasetemp() / "T-1.json"
-    found = parsed(SOURCE, thread(path, {"role": "assistant", "content": odd}, said, odd))
+    found = parsed(SOURCE, thread(path, {"role": "assistant", "content": odd}, said, odd, **{field: odd}))
     assert "Still here" in found.documents["T-1"][1]
