@@ -144,19 +144,21 @@ def in_any_collection(connection: apsw.Connection, path: str) -> Row | None:
 
 
 def by_hash(connection: apsw.Connection, digits: str) -> list[Row]:
-    """Return the rows of documents whose text's hash begins with ``digits``, by collection and path."""
+    """Return the rows of documents with a text hash that begins with ``digits``, by collection and path."""
     query = f"{_ACTIVE} d.hash >= ? AND d.hash < ? {_BY_PATH} LIMIT {_MOST_NAMED}"
     return connection.execute(query, (digits, f"{digits}g")).fetchall()
 
 
 def by_end(connection: apsw.Connection, end: str) -> list[Row]:
-    """Return the rows of documents whose path is ``end`` or ends with ``/`` and ``end``, by collection and path."""
+    """Return the rows of documents with the path ``end``, or a path that ends with ``/`` and ``end``, by collection and
+    path.
+    """
     query = f"{_ACTIVE} (d.path = ?1 OR substr(d.path, -length(?1) - 1) = '/' || ?1) {_BY_PATH} LIMIT {_MOST_NAMED}"
     return connection.execute(query, (end,)).fetchall()
 
 
 def by_beginning(connection: apsw.Connection, beginning: str) -> list[Row]:
-    """Return the rows of documents whose file's name begins so, by collection and path."""
+    """Return the rows of documents with a file name that begins so, by collection and path."""
     # The path without its file name is what is left of it once every character but "/" is trimmed from its end.
     query = (
         f"{_ACTIVE} substr(d.path, length(rtrim(d.path, replace(d.path, '/', ''))) + 1, length(?1)) = ?1"
@@ -166,7 +168,7 @@ def by_beginning(connection: apsw.Connection, beginning: str) -> list[Row]:
 
 
 def by_title(connection: apsw.Connection, name: str, filters: Filters, limit: int) -> set[int]:
-    """Return the ids of documents that have the title ``name``, else of those whose title ends with ``.name``."""
+    """Return the ids of documents with the title ``name``, else of those with a title that ends with ``.name``."""
     condition, bindings = filters.sql()
     found: list[Any] = connection.execute(
         f"SELECT d.id, d.title = ? FROM {_TABLES}"
@@ -178,7 +180,7 @@ def by_title(connection: apsw.Connection, name: str, filters: Filters, limit: in
 
 
 def containing(connection: apsw.Connection, part: str, limit: int) -> list[tuple[str, str]]:
-    """Return (collection, path) of documents whose path contains ``part``, case aside, the shortest first."""
+    """Return (collection, path) of documents with ``part`` in the path, case aside, the shortest path first."""
     found: list[Any] = connection.execute(
         "SELECT collection, path FROM documents WHERE active = 1 AND instr(lower(path), lower(?)) > 0"
         " ORDER BY length(path), collection, path LIMIT ?",
@@ -360,12 +362,10 @@ def gaps(connection: apsw.Connection) -> dict[str, int]:
     return found
 
 
-def files(
-    connection: apsw.Connection, collection: str = ""
-) -> Iterator[tuple[str, str, bool, int | None, int, int, int]]:
+def files(connection: apsw.Connection, collection: str = "") -> Iterator[tuple[str, str, bool, Any, Any, Any, Any]]:
     """Yield (collection, path, active, size, mtime_ns, inode, checked_ns) of every row, also inactive ones.
 
-    The size is None if the file was never read by us.
+    All four are None if the file was never read by us.
     """
     condition, bindings = (" WHERE d.collection = ?", (collection,)) if collection else ("", ())
     query = (

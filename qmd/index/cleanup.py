@@ -74,10 +74,10 @@ def _prove(connection: apsw.Connection) -> None:
 
 
 def require_room(path: str) -> None:
-    """Raise Internal where the index at ``path`` cannot be written anew: that takes twice its size, next to it.
+    """Raise Internal if there is no room to write the index at ``path`` again: that takes twice its size, next to it.
 
-    ``VACUUM`` makes a copy, and writes that into the log before the old pages go (https://sqlite.org/lang_vacuum.html).
-    Told beforehand, since it would fill the disk first, and again at each run.
+    ``VACUUM`` makes a copy, and writes the copy into the log before the old pages go
+    (https://sqlite.org/lang_vacuum.html). Without this check, each run would fill the disk.
     """
     room = os.statvfs(os.path.dirname(path) or ".")
     free, wanted = room.f_bavail * room.f_frsize, 2 * os.path.getsize(path)
@@ -110,7 +110,7 @@ class Counts:
 
 
 def preview(connection: apsw.Connection) -> Counts:
-    """What ``clean`` would remove; ``contents`` counts those that only inactive documents have, too."""
+    """Return what ``clean`` would remove; ``contents`` also counts texts that only inactive documents have."""
     return Counts(
         _number(connection, "SELECT count(*) FROM llm_cache"),
         catalogue.orphaned_vectors(connection),
@@ -149,7 +149,7 @@ def remove_orphans(connection: apsw.Connection) -> Counts:
 
 
 def _has_vectors(connection: apsw.Connection) -> bool:
-    """Whether qmd's table of vectors is there and can be used."""
+    """Return True if qmd's table of vectors exists and can be used."""
     from qmd.index import spaces
 
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone():
@@ -162,9 +162,9 @@ def _has_vectors(connection: apsw.Connection) -> bool:
 
 
 def _drop_vectors(connection: apsw.Connection) -> int:
-    """Inside the caller's transaction, drop the vectors of contents that no active document has; returns how many.
+    """Drop the vectors of texts that no document has, inside the caller's transaction; return how many.
 
-    Both tables or neither: a chunk counted as embedded that has no vector would never get one again.
+    Both tables or neither: a chunk that counts as embedded but has no vector would never get one again.
     """
     orphaned = "NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = v.hash AND d.active = 1)"
     connection.execute(
@@ -176,9 +176,9 @@ def _drop_vectors(connection: apsw.Connection) -> int:
 
 
 def release(connection: apsw.Connection) -> int:
-    """Inside the caller's transaction, drop the texts that no document has, and the passages that no active one has.
+    """Drop texts that no row has, and passages that no document has, inside the caller's transaction.
 
-    Returns how many texts went.
+    Return how many texts were dropped.
     """
     unused: list[Any] = connection.execute(
         "SELECT id, length(starts) / 4 - 1 FROM brain_contents"

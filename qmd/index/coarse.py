@@ -34,21 +34,21 @@ def key(space: Space) -> str:
 
 
 def table(space: Space) -> str:
-    """The name of the table that belongs to a space."""
+    """Return the name of the table of signs that belongs to a space."""
     return space.table.replace("brain_vec_", "brain_bits_", 1)
 
 
 def exists(connection: apsw.Connection, space: Space) -> bool:
-    """Whether a space has its table, whole or not."""
+    """Return True if a space has its table of signs, complete or not."""
     row = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table(space),)).fetchone()
     return row is not None
 
 
 def code(vector: bytes) -> bytes:
-    """The signs of an int8 vector's numbers, of the sums of its first half with its second, and of their differences.
+    """Return the signs of an int8 vector's numbers, and of the sums and differences of its first half with its second.
 
-    The latter are the signs after a turn by 45° in each of those planes: a second look at the same vector, for no more
-    than additions. Filled up with zeros to whole bytes.
+    Sums and differences are the numbers after a turn by 45° in each of those planes: a second look at the same vector
+    for the cost of additions. Zeros fill the last byte.
     """
     values = memoryview(vector).cast("b").tolist()
     half = len(values) // 2
@@ -62,7 +62,7 @@ def code(vector: bytes) -> bytes:
 
 
 def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
-    """(chunk, L2 distance) of the ``limit`` nearest of the candidates, nearest first; the distances are exact.
+    """Return (chunk, L2 distance) of the ``limit`` nearest of the candidates, nearest first; the distances are exact.
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
@@ -133,7 +133,7 @@ def drop(connection: apsw.Connection, space: Space) -> None:
 def mend(connection: apsw.Connection, space: Space) -> None:
     """Drop a table that has not what the space has, as a program that knows nothing of it leaves it.
 
-    Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it anew.
+    Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it again.
     """
     if _state(connection, space) == WHOLE:
         from qmd.index.spaces import count
@@ -143,7 +143,7 @@ def mend(connection: apsw.Connection, space: Space) -> None:
 
 
 def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
-    """The vectors of the next cuts; returns the last of them, ``WHOLE`` at the end."""
+    """Copy the vectors of the next cuts; return the last of them, ``WHOLE`` at the end."""
     cuts: Any = connection.execute(
         "SELECT cut, done FROM brain_embedded WHERE model = ? AND cut > ? ORDER BY cut LIMIT ?",
         (space.id, last, _CUTS),

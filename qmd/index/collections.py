@@ -1,7 +1,7 @@
 """Collections: in the configuration, where people and programs change them, and in the index, where searches look.
 
 The context of a document is what people wrote about its collection and its folders: the global context, then every
-one whose prefix the document's path begins with, general before specific.
+context with a prefix of the document's path, general before specific.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Stored:
 
 
 def stored(connection: apsw.Connection) -> list[Stored]:
-    """The index's collections, in the order they were added."""
+    """Return the index's collections, in the order they were added."""
     rows: list[Any] = connection.execute("SELECT name, path, pattern FROM store_collections ORDER BY rowid").fetchall()
     totals = catalogue.totals(connection)
     return [
@@ -48,7 +48,7 @@ def stored(connection: apsw.Connection) -> list[Stored]:
 
 
 def portable(config: Config) -> dict[str, Any]:
-    """What a configuration says to qmd, as plain values that ``Config`` reads back."""
+    """Return a configuration as plain values that ``Config`` reads back."""
     data: dict[str, Any] = {
         "collections": {
             each.name: {
@@ -111,7 +111,7 @@ def sync(connection: apsw.Connection, config: Config, settings: Settings | None 
 
 
 def add(settings: Settings, name: str, path: str, pattern: str = DEFAULT_GLOB) -> None:
-    """A new collection in the configuration's file. Raises BadInput where the file cannot be read or written."""
+    """Add a collection to the configuration's file. Raises BadInput if the file cannot be read or written."""
     from qmd import config_file  # late here and below: reading needs no YAML while the index has the configuration
 
     def edit(entries: Any) -> None:
@@ -151,7 +151,7 @@ def rename(settings: Settings, connection: apsw.Connection, old: str, new: str) 
 
 
 def set_update(settings: Settings, name: str, command: str) -> None:
-    """The command that runs before a collection is indexed; none where it is empty."""
+    """Set the command that runs before a collection is indexed; "" removes it."""
     from qmd import config_file
 
     change_one(
@@ -164,7 +164,7 @@ def set_update(settings: Settings, name: str, command: str) -> None:
 
 
 def set_included(settings: Settings, name: str, included: bool) -> None:
-    """Whether searches without ``-c`` look into a collection."""
+    """Let searches without ``-c`` look into a collection, or not."""
     change_one(
         settings,
         name,
@@ -239,7 +239,7 @@ class Contexts:
         self._by_collection: dict[str, list[tuple[str, str]] | None] = {}
 
     def of(self, collection: str, path: str) -> str:
-        """The context of a document, joined by empty lines; empty where there is none or the collection is unknown."""
+        """Return the context of a document, joined by empty lines; "" if there is none or the collection is unknown."""
         known = self._prefixes(collection)
         if known is None:
             return ""
@@ -249,7 +249,7 @@ class Contexts:
         return "\n\n".join(found)
 
     def _prefixes(self, collection: str) -> list[tuple[str, str]] | None:
-        """(prefix with a leading slash, text), shortest first; None for a collection that the index does not have."""
+        """Return (prefix with a leading slash, text), shortest first; None for an unknown collection."""
         if collection not in self._by_collection:
             self._by_collection[collection] = self._read(collection)
         return self._by_collection[collection]
@@ -271,7 +271,7 @@ class Contexts:
 
 
 def listed(config: Config) -> list[tuple[str, str, str]]:
-    """(collection, prefix, text) of every configured context; the global one first, under ``*``."""
+    """Return (collection, prefix, text) of every configured context; the global one first, under ``*``."""
     found = [("*", "/", config.global_context)] if config.global_context else []
     for collection in config.collections.values():
         found += [(collection.name, prefix, text) for prefix, text in collection.context.items()]

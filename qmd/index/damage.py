@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BUSY_MS = 5_000
-# Tables whose rows are read as they are: a text that is no UTF-8 cannot be.
+# Tables with rows that are read as they are: a text that is no UTF-8 cannot be read.
 _PLAIN = ("documents", "store_collections", "store_config", "brain_state", "brain_files")
 
 

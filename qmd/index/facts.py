@@ -26,12 +26,12 @@ class Facts:
         self.fields = fields
 
     def packed(self) -> bytes:
-        """The fields as JSONB, as ``brain_facts.fields`` stores them."""
+        """Return the fields as JSONB, as ``brain_facts.fields`` stores them."""
         return jsonb.pack(self.fields)
 
 
 def read(text: str, mtime: int) -> Facts:
-    """The facts of a markdown text; ``mtime`` (epoch seconds) stands in where it names no date."""
+    """Return the facts of a markdown text; ``mtime`` (epoch seconds) is the date if the text names none."""
     fields: dict[str, Any] = {}
     found = frontmatter.bounds(text)
     if found is not None and found[1] - found[0] <= _MAX_HEAD:
@@ -93,9 +93,9 @@ _ORG_HEADING = re.compile(r"^\*+\s+(.+)$", re.MULTILINE)
 
 
 def title(text: str, path: str) -> str:
-    """The first heading of a markdown or org text, else the file name's stem.
+    """Return the first heading of a markdown or org text, else the file name's stem.
 
-    A first heading that only says "Notes" gives way to the first second-level one. Headings inside fences count.
+    A first heading "Notes" gives way to the first second-level heading. Headings inside fences count.
     """
     name = basename(path)
     extension = splitext(name)[1].lower()

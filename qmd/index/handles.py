@@ -16,7 +16,7 @@ _EXTENSION = re.compile(r"\.[a-z0-9]+$", re.IGNORECASE)
 
 
 def handle(path: str) -> str:
-    """``path`` as an older qmd stored it. Raises ValueError where nothing of the name would be left."""
+    """Return ``path`` as an older qmd stored it. Raises ValueError if nothing of the name would be left."""
     if not path.strip():
         raise ValueError("handelize: path cannot be empty")
     named = [segment for segment in path.split("/") if segment]
@@ -36,7 +36,7 @@ def handle(path: str) -> str:
 
 
 def _spelled(segment: str) -> str:
-    """``segment`` with each run of pictures as hexadecimal code points."""
+    """Return ``segment`` with each run of pictures as hexadecimal code points."""
     out = ""
     for picture, run in groupby(segment, _is_picture):
         characters = list(run)
@@ -58,9 +58,9 @@ def _is_picture(character: str) -> bool:
 
 
 def adopt(connection: apsw.Connection, collection: str, live: Iterable[str]) -> int:
-    """Give documents that stand under such a path the literal one of the file they are of; returns how many.
+    """Give documents that have such a path the literal path of their file; return how many.
 
-    ``live`` are the paths of the collection's files. A document whose own path is live is left alone.
+    ``live`` are the paths of the collection's files. A document with a live path of its own is left alone.
     """
     stored = {
         path: (identity, known)

@@ -1,9 +1,9 @@
-"""Large pages for the memory that a large update works in.
+"""Large pages for the memory of a large update.
 
-FTS5 looks every word up in a hash table of some ten megabytes, nearly each time outside the processor's caches, and
-with pages of 4 KB outside its table of pages, too: in a virtual machine an eighth of the time of an update. Linux gives
-pages of 2 MB to memory for which they are asked, where ``/sys/kernel/mm/transparent_hugepage/enabled`` is ``madvise``
-(the default of most distributions) or ``always``.
+FTS5 looks every word up in a hash table of some ten megabytes, mostly outside the processor's caches. With pages of 4
+KB the lookups miss its table of pages as well: in a virtual machine that is an eighth of an update's time. Linux gives
+pages of 2 MB on request if ``/sys/kernel/mm/transparent_hugepage/enabled`` is ``madvise`` (the default of most
+distributions) or ``always``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def ask() -> bool:
 
 
 def _heap() -> tuple[int, int]:
-    """Where the heap lies, from its first whole large page on. Raises ValueError where it has no place of its own."""
+    """Return the start and end of the heap, from its first whole large page on. Raises ValueError without a heap."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as stream:
         for line in stream:
             if line.rstrip().endswith("[heap]"):

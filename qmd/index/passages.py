@@ -22,16 +22,16 @@ _BEYOND = re.compile(r"[\W_]")
 
 # By character what it is in a hump: a capital, a small letter, a digit, or nothing.
 _KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 133
-# A hump's capital stands after a small letter or a digit (getUser), or is the last of several before small ones
+# A hump's capital comes after a small letter or a digit (getUser), or is the last of several before small ones
 # (HTTPServer). The pattern begins with it, as what is looked for fast.
 _BEFORE, _LAST = b"a0", b"AAaa"
 _HUMP = re.compile(rb"A(?:(?<=[a0]A)|(?=Aaa))")
 
 
 def cut(text: str, spaced: bool | None = None) -> array[int]:
-    """The passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
+    """Return the passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
 
-    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced``: what ``terms.has_cjk`` says of it.
+    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced`` is ``terms.has_cjk`` of the text.
     """
     found = frontmatter.bounds(text)
     position = found[2] if found else 0
@@ -60,7 +60,7 @@ def cut(text: str, spaced: bool | None = None) -> array[int]:
 
 
 def bodies(text: str, bounds: array[int]) -> list[str]:
-    """The passages' texts."""
+    """Return the passages' texts."""
     return [text[start:end] for start, end in pairwise(bounds)]
 
 
@@ -78,12 +78,12 @@ class Cut:
 
 
 def inner_words(text: str) -> str:
-    """The words inside camel-case identifiers, which FTS5's tokenizer keeps whole: getUserName → get User Name."""
+    """Return the words inside camel-case identifiers, which FTS5 keeps whole: getUserName → get User Name."""
     return inner_words_of(text, array("I", (0, len(text))))[0]
 
 
 def inner_words_of(text: str, bounds: array[int]) -> list[str]:
-    """``inner_words`` of each of a text's passages: looking each through by itself takes half as long again."""
+    """Return ``inner_words`` of each of a text's passages, in one pass: pass by pass takes half as long again."""
     found: list[list[str]] = [[] for _ in bounds[1:]]
     if not found:
         return []
@@ -96,7 +96,7 @@ def inner_words_of(text: str, bounds: array[int]) -> list[str]:
         while capital >= bounds[passage + 1]:
             passage += 1
         first, last = bounds[passage], bounds[passage + 1]
-        # What it is told by may stand in the passage before, or in the next.
+        # The letters that decide may be in the passage before, or in the next.
         least = capital + 1 if capital > first and kinds[capital - 1] in _BEFORE else capital + len(_LAST)
         if least > last or (least > capital + 1 and not kinds.startswith(_LAST, capital)):
             continue
@@ -116,13 +116,13 @@ def _parts(identifier: str) -> str:
 
 
 def _characters_a_word(line: str) -> int:
-    """How many characters of a line without spaces are worth a word: two where all are CJK, each a token of its own."""
+    """Return how many characters of a line without spaces count as a word: two if all are CJK."""
     share = terms.count_cjk(line) / len(line)
     return max(2, min(_CHARACTERS_A_WORD, int(2 / share))) if share else _CHARACTERS_A_WORD
 
 
 def _pieces(line: str, dense: int) -> list[int]:
-    """Where a line longer than a passage is cut: after every 200th word, or by force where there are no spaces."""
+    """Return the cuts of a line longer than a passage: after every 200th word, or by force without spaces."""
     starts: list[int] = []
     position = 0
     longest = WORDS * dense

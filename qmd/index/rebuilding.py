@@ -1,10 +1,9 @@
-"""A rebuild of the index: a new file beside the old one, which takes the place of the old one when it is whole.
+"""Rebuild of the index: a new file next to the old one, which it replaces when it is complete.
 
-Nothing is read from the old index but vectors and the tables of other programs, each as far as it can be read. So a
-rebuild heals whatever is damaged. SQLite's backup interface copies the new file over the old one in one transaction:
-other connections read the old index before it and the new index after it (https://sqlite.org/backup.html). To rename
-the new file would be unsafe: a connection to the old file removes the new file's log when it closes
-(https://sqlite.org/howtocorrupt.html#unlink).
+Only vectors and the tables of other programs are read from the old index, each as far as it can be read. So a rebuild
+heals all damage. SQLite's backup interface copies the new file over the old one in one transaction: other connections
+read the old index before it and the new index after it (https://sqlite.org/backup.html). A rename would be unsafe: a
+connection to the old file removes the new file's log when it closes (https://sqlite.org/howtocorrupt.html#unlink).
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class Rebuild:
 
 
 def _open_old(path: str) -> apsw.Connection | None:
-    """The old index, to be read; None where there is none or SQLite cannot read its schema."""
+    """Open the old index to read it; return None if there is none or SQLite cannot read its schema."""
     if not os.path.exists(path):
         return None
     connection = connect(path)
@@ -209,7 +208,7 @@ def _carry_cut(
 
 
 def _vectors(old: apsw.Connection, space: Space, cut: int) -> Iterator[bytes]:
-    """The vectors that a space has of a cut. Raises DAMAGE, and TypeError where one is missing."""
+    """Yield the vectors that a space has of a cut. Raises DAMAGE, and TypeError if a vector is missing."""
     row: Any = old.execute("SELECT done FROM brain_embedded WHERE model = ? AND cut = ?", (space.id, cut)).fetchone()
     for chunk in range(cut * schema.SPAN, cut * schema.SPAN + (row[0] if row else 0)):
         vector: Any = old.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get

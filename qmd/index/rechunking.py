@@ -1,7 +1,7 @@
-"""Texts that are cut otherwise from now on: each one's old cut answers until the new one's vectors are whole.
+"""Change of cuts: texts that are cut by another rule; each old cut answers until the new one's vectors are complete.
 
-Such a text's row in ``brain_cuts`` has ``>`` before the ``grammar`` that it goes over to; its new cut stands in that
-table under ``<layout>>`` until it takes the old one's place. docs/index-schema.md has the table.
+Such a text's row in ``brain_cuts`` has ``>`` before the ``grammar`` of the change. Its new cut is in the same table,
+under ``<layout>>``, until it replaces the old one. docs/index-schema.md has the table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOVES = (
 
 
 def following(space: Space) -> Space:
-    """The space, of a layout under whose name new cuts stand until they are in force."""
+    """Return the space with the layout under which new cuts are stored until they are in force."""
     return Space(
         space.id,
         space.provider,
@@ -49,9 +49,9 @@ def give_up(connection: apsw.Connection, layout: str, hash: str) -> None:
 
 
 def end(connection: apsw.Connection, layout: str, hash: str, cut: int) -> None:
-    """Let a text's new cut, whose vectors are whole, answer from now on, inside the caller's transaction.
+    """Let a text's new cut answer, now that its vectors are complete, inside the caller's transaction.
 
-    The old one goes, with its vectors of every model: another model embeds the new cut when it is asked to.
+    The old cut goes, with its vectors of every model; another model embeds the new cut when it is asked to.
     """
     _drop(connection, layout, hash)
     connection.execute("UPDATE brain_cuts SET layout = ? WHERE id = ?", (layout, cut))
@@ -64,7 +64,7 @@ def _drop(connection: apsw.Connection, layout: str, hash: str) -> None:
 
 
 def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> list[Waiting]:
-    """The texts of active documents that go over to another cut; ``cut`` and ``done`` are of the new one."""
+    """Return the texts of documents that change cuts; ``cut`` and ``done`` are of the new one."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
         f"SELECT t.hash, {vectors.PATH},"
@@ -83,7 +83,7 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
 
 
 def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
-    """How many active documents of each collection are answered for by a cut that is to be replaced."""
+    """Return how many documents of each collection are answered for by a cut that is to be replaced."""
     asked = "SELECT 1 FROM brain_layouts WHERE layout = ?"
     if connection.execute(asked, (space.layout,)).fetchone() is None:
         return {}  # no grammar was ever asked for

@@ -15,7 +15,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def split_range(reference: str) -> tuple[str, int | None, int | None]:
-    """(reference, first line, lines) of ``path``, ``path:FROM`` or ``path:FROM:COUNT``."""
+    """Return (reference, first line, lines) of ``path``, ``path:FROM`` or ``path:FROM:COUNT``."""
     rest, last = _number_at_end(reference)
     if last is None:
         return reference, None, None
@@ -24,7 +24,7 @@ def split_range(reference: str) -> tuple[str, int | None, int | None]:
 
 
 def lines(text: str, first: int | None, count: int | None) -> str:
-    """``count`` lines of ``text`` from line ``first`` (1-based) on; None means from the first, to the last."""
+    """Return ``count`` lines of ``text`` from line ``first`` (1-based) on; None means from the first, to the last."""
     if first is None and count is None:
         return text
     start = max(1, first or 1) - 1
@@ -32,12 +32,12 @@ def lines(text: str, first: int | None, count: int | None) -> str:
 
 
 def number_lines(text: str, first: int = 1) -> str:
-    """Each line after its number and a colon, from ``first`` on."""
+    """Return each line after its number and a colon, from ``first`` on."""
     return "\n".join(f"{number}: {line}" for number, line in enumerate(text.split("\n"), first))
 
 
 def normalize_docid(text: str) -> str:
-    """A docid without white space, quotes and ``#``."""
+    """Return a docid without white space, quotes and ``#``."""
     trimmed = ecma.trim(text)
     if len(trimmed) > 1 and trimmed[0] == trimmed[-1] and trimmed[0] in "\"'":
         trimmed = trimmed[1:-1]
@@ -45,13 +45,13 @@ def normalize_docid(text: str) -> str:
 
 
 def is_docid(text: str) -> bool:
-    """Whether ``text`` is taken for a docid: six hex digits or more."""
+    """Return True if ``text`` has the form of a docid: six hex digits or more."""
     digits = normalize_docid(text)
     return len(digits) >= 6 and _HEX.issuperset(digits)
 
 
 def escape_like(text: str) -> str:
-    """``text`` literally, in a LIKE pattern with ``ESCAPE '#'``."""
+    """Return ``text`` as a literal for a LIKE pattern with ``ESCAPE '#'``."""
     return text.replace("#", "##").replace("%", "#%").replace("_", "#_")
 
 
@@ -109,12 +109,12 @@ def _edits(masks: dict[str, int], size: int, text: str) -> int:
 
 
 def is_list(pattern: str) -> bool:
-    """Whether ``multi_get`` takes ``pattern`` for names separated by commas, or one docid, and not for a glob."""
+    """Return True if ``multi_get`` reads ``pattern`` as names separated by commas or as one docid, not as a glob."""
     return is_docid(pattern) or ("," in pattern and not any(character in pattern for character in "*?{"))
 
 
 def one_glob(glob: str) -> str:
-    """``glob`` as a mask of one glob: a comma outside braces is a character like any other."""
+    """Return ``glob`` as a mask of one glob: a comma outside braces is a character like any other."""
     depth = 0
     out = ""
     for character in glob:
@@ -127,7 +127,7 @@ def one_glob(glob: str) -> str:
 
 
 def without_line(reference: str) -> str:
-    """``reference`` less a ``:N`` at its end."""
+    """Return ``reference`` without a ``:N`` at its end."""
     return _number_at_end(reference)[0]
 
 

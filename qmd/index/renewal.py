@@ -1,8 +1,7 @@
-"""Vectors that are made anew beside those that answer, whose place they take once they are whole.
+"""Renewal: a second computation of a space's vectors; the old vectors answer until the new ones are complete.
 
-A space that is made anew keeps its vectors until then; what is made for it stands in a table of its own, under the
-negative of the space's id in ``brain_embedded``, so that a run that is cut short goes on. docs/index-schema.md has the
-table.
+The new vectors have a table of their own, and the negative of the space's id in ``brain_embedded``: an interrupted run
+continues. docs/index-schema.md has the table.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-# Texts whose vectors are carried over in one transaction.
+# Texts in one transaction that carries their vectors over.
 _CUTS = 500
 
 
@@ -31,7 +30,7 @@ def begin(
     layout: str,
     collections: Sequence[str] = (),
 ) -> Renewal:
-    """Begin to make a space's vectors anew, inside the caller's transaction; what was begun before is given up."""
+    """Begin to compute a space's vectors again, inside the caller's transaction; an earlier attempt is dropped."""
     connection.execute(spaces.RENEWALS)
     vectors.give_up_renewal(connection, space)
     spaces.load(connection)
@@ -46,7 +45,7 @@ def begin(
 
 
 def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
-    """How many active documents of each collection have vectors that are still to be made anew, or cut otherwise."""
+    """Return how many documents of each collection have vectors that are to be computed again, or cut otherwise."""
     found = rechunking.pending(connection, space)
     begun = spaces.renewal_of(connection, space)
     if begun is not None:
@@ -57,14 +56,14 @@ def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
 
 
 def like(one: Space, other: Space) -> bool:
-    """Whether the vectors of one can stand among those of the other."""
+    """Return True if vectors of both spaces may be in one table."""
     return (one.dimensions, one.fingerprint, one.layout) == (other.dimensions, other.fingerprint, other.layout)
 
 
 def take(connection: apsw.Connection, space: Space, renewal: Renewal) -> None:
-    """Let the new vectors answer from now on, in one transaction, and the old ones go.
+    """Replace a space's vectors by the new ones, in one transaction.
 
-    Of what was not made anew the old ones are carried over, as far as they are of the same state of the model.
+    Old vectors of what was not computed again are carried over, if they are of the same state of the model.
     """
     made = renewal.space
     while like(space, made) and _carry(connection, space, made):

@@ -90,9 +90,9 @@ class Listed:
 
 
 def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Document | NotFound:
-    """The document that ``reference`` names: exactly, else as the end of an address, else as a path on disk.
+    """Return the document that ``reference`` names: exactly, else as the end of an address, else as a path on disk.
 
-    A ``:N`` at its end is left aside (``split_range`` reads it). Raises apsw.Error.
+    A ``:N`` at its end is ignored (``split_range`` reads it). Raises apsw.Error.
     """
     wanted = without_line(reference)
     if not wanted:
@@ -126,10 +126,10 @@ def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Do
 def multi_get(
     connection: apsw.Connection, pattern: str, *, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> tuple[list[Entry], list[str]]:
-    """The documents of a glob, or of a list of names, and what was not found.
+    """Return the documents of a glob, or of a list of names, and messages for what was not found.
 
-    Globs are matched against address, ``collection/path`` and path. Documents longer than ``max_bytes`` (characters,
-    as qmd counts them) come without their body. Raises apsw.Error, and BadInput for a glob that cannot be read.
+    Globs are matched against address, ``collection/path`` and path. Documents longer than ``max_bytes`` (characters, as
+    qmd counts them) come without their body. Raises apsw.Error, and BadInput for a glob that cannot be read.
     """
     errors: list[str] = []
     identities: list[int] = []
@@ -164,7 +164,9 @@ def multi_get(
 
 
 def match_glob(connection: apsw.Connection, pattern: str) -> list[int]:
-    """The ids of the documents whose address, ``collection/path`` or path a glob matches, in the order indexed."""
+    """Return the ids of documents with an address, ``collection/path`` or path that matches a glob, in the order
+    indexed.
+    """
     from qmd.index.walk import matcher
 
     # One glob, not a mask of several: a comma outside braces is a character like any other.
@@ -179,9 +181,9 @@ def match_glob(connection: apsw.Connection, pattern: str) -> list[int]:
 
 
 def resolve_name(connection: apsw.Connection, name: str) -> int | str:
-    """The id of the one document that a name of a list means, or what is wrong with the name.
+    """Return the id of the one document that a name of a list means, or what is wrong with the name.
 
-    A docid, an address, ``collection/path``, a path, or the end of one from a ``/`` on.
+    A name is a docid, an address, ``collection/path``, a path, or the end of a path from a ``/`` on.
     """
     if is_docid(name):
         uri = _by_docid(connection, normalize_docid(name))
@@ -202,7 +204,7 @@ def resolve_name(connection: apsw.Connection, name: str) -> int | str:
 
 
 def list_files(connection: apsw.Connection, collection: str, prefix: str = "") -> list[Listed]:
-    """The documents of a collection, or those whose path begins with ``prefix``, by path."""
+    """Return the documents of a collection, or those with a path that begins with ``prefix``, by path."""
     condition, bindings = "", [collection]
     if prefix:
         condition = " AND d.path LIKE ? ESCAPE '#'"
@@ -218,7 +220,7 @@ def list_files(connection: apsw.Connection, collection: str, prefix: str = "") -
 
 
 def on_disk(connection: apsw.Connection, collection: str, path: str) -> str | None:
-    """The absolute path of a document's file, or None where it would lie outside its collection.
+    """Return the absolute path of a document's file, None if it would be outside its collection.
 
     The file itself may be gone.
     """
@@ -227,7 +229,7 @@ def on_disk(connection: apsw.Connection, collection: str, path: str) -> str | No
         return None
     whole = normpath(join(row[0], path))
     root = realpath(row[0])
-    # What the real path is decides: a symlink below the folder must not lead out of it.
+    # The real path decides: a symlink below the folder must not lead out of it.
     real = realpath(whole)
     return whole if real == root or real.startswith(root.rstrip("/") + "/") else None
 

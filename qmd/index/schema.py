@@ -1,4 +1,4 @@
-"""The index's tables: qmd 2.8's own, which the real ``qmd`` reads and writes, and ours, whose names begin ``brain_``.
+"""Tables of the index: qmd 2.8's own, which the real ``qmd`` reads and writes, and ours, with names in ``brain_``.
 
 docs/index-schema.md says why each exists. Everything here is derived from files on disk and may be deleted.
 """
@@ -123,7 +123,9 @@ MADE = ("documents", "content", "documents_fts", "store_collections", *_OUR_TABL
 
 
 def ensure(connection: apsw.Connection) -> None:
-    """Create what is missing; tables of ours from another version are made anew, empty, to be filled by ``update``."""
+    """Create the tables that are missing; create tables of ours from another version again, empty, for ``update`` to
+    fill.
+    """
     if _version(connection) == INDEX:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -181,7 +183,7 @@ def _columns(connection: apsw.Connection, table: str) -> set[str]:
 
 
 def _version(connection: apsw.Connection) -> int | None:
-    """The version of our tables, 0 where they are incomplete, None where there are none."""
+    """Return the version of our tables, 0 if they are incomplete, None if there are none."""
     names = {
         name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'brain\\_%' ESCAPE '\\'")
     }

@@ -58,11 +58,11 @@ class Merging:
 
 
 def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
-    """Merge what there is to merge, in steps that are a transaction each; before each ``stop`` is asked.
+    """Merge the segments there are, in steps that are a transaction each; ``stop`` is called before each step.
 
-    Between two steps passes as much time as one took: writers that wait look only now and then.
-    Returns whether nothing is left to merge. What a killed process has begun, whoever merges next goes on with. Raises
-    apsw.Error, BusyError where another process writes.
+    Two steps are as far apart as one took: waiting writers look only now and then. Return True if nothing is left to
+    merge. The next merge continues the work of a killed process. Raises apsw.Error, BusyError if another process
+    writes.
     """
     for table in TABLES:
         left = True
@@ -110,16 +110,16 @@ class Rows:
 
     @property
     def full(self) -> bool:
-        """Whether there is enough to write."""
+        """Return True if there are enough rows to write."""
         return self._held > _ENOUGH
 
     def document(self, identity: int, path: str, title: str, body: str) -> None:
-        """One document; the caller has deleted the row that it had."""
+        """Add a document; the caller has deleted the row that it had."""
         self._documents.append((identity, path, title, body))
         self._held += len(body)
 
     def passage(self, rowid: int, body: str, words: str) -> None:
-        """One passage and the words inside its identifiers."""
+        """Add a passage and the words inside its identifiers."""
         self._passages.append((rowid, body, words))
         self._held += len(body)
 

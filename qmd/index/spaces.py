@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# What a chunk is: a piece of the whole text, or one numbered section of it (a turn of a conversation).
+# Kinds of chunks: a piece of the whole text, or one numbered section of it (a turn of a conversation).
 PIECE = 0
 SECTION = 1
 # Mark of a change of cuts: before the grammar of a cut to be replaced, and after the layout of its replacement.
@@ -99,14 +99,14 @@ class Space:
 
     @property
     def name(self) -> str:
-        """``provider/model``."""
+        """Return ``provider/model``."""
         return f"{self.provider}/{self.model}"
 
 
 class Renewal:
-    """What takes the place of a space's vectors: ``space``, whose id is the negative of that one's.
+    """The vectors that will replace those of a space: ``space`` has the negative of that space's id.
 
-    ``collections`` are those whose texts are made anew, none for all.
+    ``collections`` limits the renewal to some collections; empty for all.
     """
 
     __slots__ = ("collections", "space")
@@ -116,11 +116,11 @@ class Renewal:
         self.collections = collections
 
     def covers(self, collections: Sequence[str]) -> bool:
-        """Whether all of what is asked for (everything, where none are named) is made anew."""
+        """Return True if the renewal covers all of ``collections`` (empty: everything)."""
         return not self.collections or (bool(collections) and set(collections) <= set(self.collections))
 
     def within(self, collections: Sequence[str]) -> tuple[str, ...] | None:
-        """Those of ``collections`` (none: of all) that are made anew; None where none of them is."""
+        """Return those of ``collections`` (empty: of all) that the renewal covers; None if it covers none."""
         if not (collections and self.collections):
             return tuple(collections) or self.collections
         return tuple(name for name in self.collections if name in collections) or None

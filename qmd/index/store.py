@@ -24,11 +24,10 @@ COUNT = "INSERT OR REPLACE INTO brain_state SELECT 'documents', count(*) FROM do
 
 
 def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.Connection:
-    """The index at ``path``; ``write`` creates it and its tables where they are missing.
+    """Open the index at ``path``; ``write`` creates it and its tables where they are missing.
 
-    ``busy_ms`` is how long a statement waits for another process's lock.
-    Raises EngineMissing where there is no index or the file is none, LockContention where a writer holds it too long,
-    BadInput if permissions deny it.
+    ``busy_ms`` is how long a statement waits for another process's lock. Raises EngineMissing if there is no index or
+    the file is none, LockContention if a writer holds it too long, BadInput if permissions deny it.
     """
     if not write and not os.path.exists(path):
         raise EngineMissing(f"there is no index yet at {path}", _FIX)
@@ -152,7 +151,7 @@ def _check_version(connection: apsw.Connection, path: str) -> None:
 
 
 def translate(error: apsw.Error, path: str) -> BrainError:
-    """The exception of ours that says what SQLite's means to the user."""
+    """Return our exception for one of SQLite's."""
     full = disk_full(error, path)
     if full is not None:
         return full
@@ -192,7 +191,7 @@ def damaged(error: Exception, path: str) -> EngineMissing | None:
 
 
 def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
-    """What is to be said where SQLite's failure with the database at ``path`` is the disk's, which has no room left."""
+    """Return a DiskFull if the failure with the database at ``path`` means that the disk has no room, else None."""
     if isinstance(error, apsw.FullError | apsw.IOError) and (most := sqlite.size_limit()):
         return DiskFull(f"no file may grow beyond {most:,} bytes (ulimit -f): {path}", "ulimit -f unlimited")
     if isinstance(error, apsw.FullError) or (
@@ -226,7 +225,7 @@ class Deadline:
         return max(0.0, self._at - time.monotonic())
 
     def passed(self) -> bool:
-        """Whether the time is up."""
+        """Return True if the time is up."""
         return time.monotonic() > self._at
 
 

@@ -55,7 +55,7 @@ _ASCII = bytes(range(128))
 
 
 def is_cjk(character: str) -> bool:
-    """Whether ``character`` belongs to one of the four scripts."""
+    """Return True if ``character`` belongs to one of the four scripts."""
     point = ord(character)
     if point < 0x1100:
         return False
@@ -63,7 +63,7 @@ def is_cjk(character: str) -> bool:
 
 
 def has_cjk(text: str) -> bool:
-    """Whether any character of ``text`` does; all-ASCII text costs nothing."""
+    """Return True if ``text`` has a character of the four scripts; all-ASCII text costs nothing."""
     if text.isascii():
         return False
     if len(text) > _LONG:
@@ -75,12 +75,12 @@ def has_cjk(text: str) -> bool:
 
 
 def count_cjk(text: str) -> int:
-    """How many characters of ``text`` do."""
+    """Return how many characters of ``text`` belong to the four scripts."""
     return 0 if text.isascii() else sum(map(len, _pattern().findall(text)))
 
 
 def spaced_out(text: str) -> str:
-    """``text`` with each run of such characters spaced out, a space at both ends of the run."""
+    """Return ``text`` with a space around each character of the four scripts."""
     if not has_cjk(text):
         return text
     return _pattern().sub(lambda run: " " + " ".join(run.group()) + " ", text)
@@ -126,12 +126,12 @@ _IRREGULAR = (
     "swear swore sworn|tear tore torn|child children|man men|woman women|person people|foot feet|mouse mice|"
     "wife wives|life lives|decide decision"
 )
-# Of a long question the first so many terms are searched for: a pasted log must not cost a minute.
+# Terms of a long question that are searched for: a pasted log must not cost a minute.
 _MOST_TERMS = 48
 
 
 class Terms:
-    """``phrases[i]`` is an FTS5 phrase of term ``term[i]``; term t stands ``count[t]`` times in the question.
+    """``phrases[i]`` is an FTS5 phrase of term ``term[i]``; the question has term t ``count[t]`` times.
 
     ``names[t]`` is the term as the user wrote it; ``stems[i]`` the words of phrase i as the index stores them.
     """
@@ -158,7 +158,7 @@ class Analyzer:
         self._forms: dict[str, list[tuple[str, str]]] | None = None
 
     def tokens(self, text: str) -> list[tuple[int, str, str]]:
-        """(byte offset, stem, word) of each token of ``text``."""
+        """Return (byte offset, stem, word) of each token of ``text``."""
         raw = text.encode()
         return [
             (start, stem, word)
@@ -166,11 +166,12 @@ class Analyzer:
         ]
 
     def offsets(self, text: str) -> list[tuple[int, int, str]]:
-        """(first byte, past the last byte, stem) of each token of ``text``."""
+        """Return (first byte, past the last byte, stem) of each token of ``text``."""
         return self._porter(text.encode())
 
     def analyze(self, question: str, drop: str = "") -> Terms:
-        """The terms of ``question`` less stop words, unless nothing else remains, and less the words of ``drop``.
+        """Return the terms of ``question`` without stop words, unless nothing else remains, and without the words of
+        ``drop``.
 
         Identifiers, paths and flags (``src/auth/token.py``, ``--no-verify``, ``getUserName``) are terms of their words,
         and of the words in that order.
@@ -226,7 +227,7 @@ class Analyzer:
             _phrase(terms, index[key], words, stems)
 
     def _add_humps(self, terms: Terms, index: dict[str, int], chunk: str) -> None:
-        """The words inside camel case, at half weight: the whole identifier is the better evidence."""
+        """Add the words inside camel case, at half weight: the whole identifier is the better evidence."""
         if chunk[1:].lower() == chunk[1:] or chunk.isupper() or not chunk[1:].strip("0123456789").isascii():
             return
         for _, stem, word in self.tokens(" ".join(humps(chunk))):
@@ -234,7 +235,7 @@ class Analyzer:
                 self._add(terms, index, stem, word, 0.5)
 
     def _add_cjk_pairs(self, terms: Terms, index: dict[str, int], question: str) -> None:
-        """Pairs of neighbouring characters: single ones say little, and the whole run seldom stands elsewhere."""
+        """Add pairs of neighbouring characters: single ones say little, and the whole run is seldom found elsewhere."""
         if question.isascii():
             return
         run = ""
@@ -260,9 +261,10 @@ class Analyzer:
 
 
 def humps(identifier: str) -> list[str]:
-    """The words inside a camel-case identifier, as ``passages.inner_words`` indexes them, without a regular expression.
+    """Return the words inside a camel-case identifier, as ``passages.inner_words`` indexes them, without a regular
+    expression.
 
-    A word begins at a capital behind a small letter or a digit, at the last capital before small letters, and where
+    A word begins at a capital after a small letter or a digit, at the last capital before small letters, and where
     letters and digits meet.
     """
     words: list[str] = []
@@ -298,7 +300,7 @@ def _phrase(terms: Terms, number: int, words: list[str], stems: list[str]) -> No
 
 
 def _is_code(chunk: str) -> bool:
-    """Whether a word of the question holds marks inside or before it, as identifiers, paths and flags do."""
+    """Return True if a word of the question has marks inside or before it, as identifiers, paths and flags do."""
     body = chunk.strip(".,;:!?\"'()[]{}<>…“”‘’«»")
     if body.startswith("-") and len(body) > 1:
         return True

@@ -1,7 +1,7 @@
-"""Bringing the lexical index up to date with the files of its collections.
+"""Update of the lexical index from the files of its collections.
 
-A file is read again when its size, mtime or inode changed, or when its mtime is so close to the moment it was last
-read that a change could hide behind the same stat (the racy-clean rule of git's index).
+A file is read again if its size, mtime or inode changed. It is also read again if its mtime is so close to the last
+reading that the same stat could hide a change (the racy-clean rule of git's index).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import apsw
 
 from core import clock
 from core.jsonio import dumps
+from qmd.index import catalogue
 from qmd.index.store import COUNT, Transaction, give_back
 from qmd.index.walk import Entry, is_clean, walk
 
@@ -34,7 +35,7 @@ _COUNTED = "SELECT value FROM brain_state WHERE key = 'documents'"
 
 
 class Changes:
-    """What an update did to one collection. ``failed`` holds (path, why); ``missing`` says the folder is not there."""
+    """Changes of one collection by an update. ``failed``: (path, reason); ``missing``: there is no such folder."""
 
     __slots__ = ("added", "failed", "missing", "removed", "unchanged", "updated")
 
@@ -53,7 +54,7 @@ class Changes:
         self.unchanged = max(0, self.unchanged - added - updated)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; at most 20 failures are listed, all are counted."""
+        """Return the changes for JSON; at most 20 failures are listed, all are counted."""
         return {
             "added": self.added,
             "updated": self.updated,
@@ -77,16 +78,18 @@ def update(
 ) -> dict[str, Changes]:
     """Walk each collection and index what changed; ``trust_stat=False`` reads and hashes every file.
 
-    ``since_ns``: the stat of what was indexed since then (ns since 1970) is trusted in any case.
-    ``keep`` leaves the row and the text of a file that is gone to a later cleanup, inactive, as qmd does.
-    ``redacts``: whoever shows the documents hides what the redaction policy hides, so each is looked at under it.
-    A collection whose folder is missing keeps its documents. Raises what ``qmd.index.store.translate`` explains.
+    Args:
+        since_ns: the stat of what was indexed since then (ns since 1970) is trusted in any case.
+        keep: leave the row and the text of a file that is gone to a later cleanup, inactive, as qmd does.
+        redacts: documents are shown under the redaction policy, so each is looked at under it.
+
+    A collection with a missing folder keeps its documents. Raises what ``qmd.index.store.translate`` explains.
     """
     trusted_ns = 0 if trust_stat else since_ns
     result = {
         folder.name: _update_one(connection, folder, trusted_ns, keep, redacts, progress) for folder in collections
     }
-    foreign = _is_foreign(connection)
+    foreign = catalogue.is_foreign(connection)
     if foreign:
         from qmd.index import writer
 
@@ -137,18 +140,11 @@ def _update_one(
     redacts: bool,
     progress: Progress | None,
 ) -> Changes:
-    """``trusted_ns``: from when on what was indexed is told unchanged by its stat; None: never."""
+    """Update one collection; ``trusted_ns``: the stat of what was indexed since then is trusted, None: of nothing."""
     changes = Changes()
-    # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk; what is written is looked up anew,
+    # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk. Writing looks each path up again,
     # since a note may be indexed in between.
-    known = {
-        path: stat
-        for path, *stat in connection.execute(
-            "SELECT d.path, d.active, f.size, f.mtime_ns, f.inode, f.checked_ns"
-            " FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id WHERE d.collection = ?",
-            (folder.name,),
-        )
-    }
+    known = {path: (active, *stat) for _, path, active, *stat in catalogue.files(connection, folder.name)}
     started = clock.now()
     try:
         entries = list(walk(folder, lambda path, error: changes.failed.append((path, error.strerror or str(error)))))
@@ -245,7 +241,7 @@ def _refresh(
 
 
 def _read_stable(entry: Entry) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file and the stat that goes with them; a file that changes while being read is read again."""
+    """Return the bytes of a file and their stat; a file that changes while it is read is read again."""
     for attempt in count():
         # O_NOFOLLOW and O_NONBLOCK: what was a regular file a moment ago may be a symlink or a fifo now.
         descriptor = os.open(entry.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -262,7 +258,7 @@ def _read_stable(entry: Entry) -> tuple[bytes, os.stat_result]:
 
 
 def _read(descriptor: int, size: int) -> bytes:
-    """All bytes of a file that had ``size`` of them a moment ago."""
+    """Return all bytes of a file that had ``size`` of them a moment ago."""
     data = os.read(descriptor, size + 1)
     if len(data) == size:
         return data
@@ -271,15 +267,6 @@ def _read(descriptor: int, size: int) -> bytes:
         data = os.read(descriptor, 1 << 20)
         parts.append(data)
     return b"".join(parts)
-
-
-def _is_foreign(connection: apsw.Connection) -> bool:
-    """Whether another program has written documents that our tables do not know."""
-    found = connection.execute(
-        "SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash) LIMIT 1"
-    )
-    return found.fetchone() is not None
 
 
 def _count(connection: apsw.Connection, changed: bool) -> None:

@@ -1,8 +1,7 @@
-"""Vectors of ours: which texts have them, by which model, and where each stands in its text.
+"""Vectors of ours: which texts have them, by which model, and how the texts are cut.
 
-Spaces of several models lie side by side and never mix. Everything is keyed by a text's hash and by ids that are never
-given twice, so that a rebuild of the lexical half keeps what took an hour to compute. docs/index-schema.md has the
-tables.
+Everything is keyed by a text's hash and by ids that are never given twice, so that a rebuild of the lexical half keeps
+what took an hour to compute. docs/index-schema.md has the tables.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ _JOINED = (
     " FROM documents d LEFT JOIN brain_cuts t ON t.hash = d.hash AND t.layout = ?"
     " LEFT JOIN brain_embedded e ON e.model = ? AND e.cut = t.id"
 )
-# Where the text of d stands, whichever of its places is asked for.
+# The first path of the text of d.
 PATH = "(SELECT min(path) FROM documents WHERE hash = d.hash AND active = 1)"
 _WAITS = "d.active = 1 AND (t.id IS NULL OR t.chunks > coalesce(e.done, 0))"
 
 
 class Waiting:
-    """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have theirs.
+    """A text of ``size`` bytes that lacks vectors. ``cut`` is 0 before it has been cut; ``done`` chunks have vectors.
 
-    ``path`` is where it stands in a collection, of several places the first; ``moves``: it has vectors, of another cut.
+    ``path`` is its path in a collection, the first of several; ``moves``: it has vectors, of another cut.
     """
 
     __slots__ = ("cut", "done", "hash", "moves", "path", "size")
@@ -48,7 +47,7 @@ class Waiting:
 
 
 def are_of(connection: apsw.Connection, hash: str) -> bool:
-    """Whether a text was cut for any model."""
+    """Return True if a text was cut for any model."""
     return (
         spaces.exist(connection)
         and connection.execute("SELECT 1 FROM brain_cuts WHERE hash = ?", (hash,)).fetchone() is not None
@@ -64,10 +63,10 @@ def prepare(connection: apsw.Connection) -> None:
 def ensure(
     connection: apsw.Connection, provider: str, model: str, dimensions: int, fingerprint: str, layout: str
 ) -> Space:
-    """The space of a model, made where it is missing, inside the caller's transaction; loads ``vec0``.
+    """Return the space of a model, created if it is missing, inside the caller's transaction; load ``vec0``.
 
-    A space of the same name but another fingerprint is given back as it is: whoever writes compares. Another layout is
-    taken over: what was cut by the old one waits again, and its vectors go. Raises EngineMissing.
+    A space of the same name with another fingerprint is returned as it is: the caller compares. With another layout,
+    all texts wait again, and their vectors go. Raises EngineMissing.
     """
     prepare(connection)
     known = spaces.find(connection, provider, model)
@@ -124,7 +123,7 @@ def clear(connection: apsw.Connection, space: Space) -> None:
 
 
 def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str] = ()) -> list[Waiting]:
-    """The texts of active documents that lack vectors of a space, the newest documents' first, each once."""
+    """Return the texts of documents that lack vectors of a space, the newest documents' first, each once."""
     marks = f" AND d.collection IN ({', '.join('?' * len(collections))})" if collections else ""
     rows: Any = connection.execute(
         f"SELECT d.hash, {PATH}, coalesce(t.id, 0), coalesce(e.done, 0), octet_length(x.doc){_JOINED}"
@@ -136,7 +135,7 @@ def waiting(connection: apsw.Connection, space: Space, collections: Sequence[str
 
 
 def pending(connection: apsw.Connection, space: Space | None) -> dict[str, int]:
-    """How many active documents of each collection lack vectors of a space; collections that lack none are left out."""
+    """Return how many documents of each collection lack vectors of a space; complete collections are left out."""
     if space is None:
         return catalogue.counts(connection)
     rows: Any = connection.execute(
@@ -174,7 +173,7 @@ def put_cut(
 
 
 def spans(connection: apsw.Connection, cut: int) -> list[tuple[int, int, int]]:
-    """The chunks of a cut in order: (start, end, kind)."""
+    """Return the chunks of a cut in order: (start, end, kind)."""
     rows: Any = connection.execute(
         'SELECT "start", "end", kind FROM brain_chunks WHERE id >= ? AND id < ? ORDER BY id',
         (cut * SPAN, (cut + 1) * SPAN),
@@ -264,7 +263,7 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
 
 
 def release(connection: apsw.Connection, hash: str) -> None:
-    """A text has left the index, and its vectors leave with it, inside the caller's transaction."""
+    """Drop the vectors of a text that has left the index, inside the caller's transaction."""
     if spaces.exist(connection):
         for (cut,) in connection.execute("SELECT id FROM brain_cuts WHERE hash = ?", (hash,)).fetchall():
             drop_cut(connection, int(str(cut)))
@@ -320,7 +319,7 @@ def stamp(connection: apsw.Connection, space: Space, instant: int) -> None:
 
 
 def settle(connection: apsw.Connection) -> None:
-    """What every change of several documents ends with, inside the caller's transaction."""
+    """Drop orphans and note the counts, inside the caller's transaction, after a change of several documents."""
     drop_orphans(connection)
     note(connection)
 

@@ -19,7 +19,7 @@ class Address:
 
 
 class Addressed:
-    """What has an address: the document of a ``hash`` at ``path`` in ``collection``."""
+    """A document with an address: its ``hash``, and its ``path`` in ``collection``."""
 
     __slots__ = ()
 
@@ -29,28 +29,28 @@ class Addressed:
 
     @property
     def docid(self) -> str:
-        """The first six hex digits of the content's hash."""
+        """Return the first six hex digits of the content's hash."""
         return self.hash[:6]
 
     @property
     def display(self) -> str:
-        """``collection/path``."""
+        """Return ``collection/path``."""
         return f"{self.collection}/{self.path}"
 
     @property
     def uri(self) -> str:
-        """``qmd://collection/path``."""
+        """Return ``qmd://collection/path``."""
         return f"{SCHEME}{self.display}"
 
 
 def is_virtual(text: str) -> bool:
-    """Whether ``text`` is meant as such an address: ``qmd:…`` or ``//…``."""
+    """Return True if ``text`` is meant as such an address: ``qmd:…`` or ``//…``."""
     trimmed = trim(text)
     return trimmed.startswith(("qmd:", "//"))
 
 
 def parse(text: str) -> Address | None:
-    """The parts of an address, or None where it is none. Any number of slashes may follow the scheme."""
+    """Return the parts of an address, None if ``text`` is none. Any number of slashes may follow the scheme."""
     rest = trim(text)
     if rest.startswith("qmd:"):
         rest = rest[4:].lstrip("/")
@@ -67,7 +67,7 @@ def parse(text: str) -> Address | None:
 
 
 def build(collection: str, path: str, index: str = "") -> str:
-    """The address of a document; ``index`` only where it is not the default one."""
+    """Return the address of a document; ``index`` only if it is not the default one."""
     base = f"{SCHEME}{collection}/{path}"
     if not index:
         return base
@@ -78,12 +78,12 @@ def build(collection: str, path: str, index: str = "") -> str:
 
 
 def on_one_line(name: str) -> str:
-    """A name for output that is read line by line: its line ends as ``%0A`` and ``%0D``, all else as it is."""
+    """Return a name for output that is read line by line: line ends as ``%0A`` and ``%0D``, all else as it is."""
     return name.replace("\n", "%0A").replace("\r", "%0D")
 
 
 def with_line_ends(name: str) -> str:
-    """``name`` as it was before ``on_one_line``."""
+    """Return ``name`` as it was before ``on_one_line``."""
     return name.replace("%0A", "\n").replace("%0D", "\r")
 
 

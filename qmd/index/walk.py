@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Folder(Protocol):
-        """What a collection must say of itself: name, absolute path, glob mask and further ignores."""
+        """A collection to walk: name, absolute path, glob mask and further ignores."""
 
         @property
         def name(self) -> str: ...
@@ -45,9 +45,9 @@ class Entry:
 
 
 def walk(folder: Folder, failed: Callable[[str, OSError], None] | None = None) -> Iterator[Entry]:
-    """The matching regular files below ``folder.path``, in a fixed order; ``failed`` hears of what cannot be read.
+    """Yield the matching regular files below ``folder.path``, in a fixed order; ``failed`` gets what cannot be read.
 
-    Files that vanish while walking are left out. Raises OSError where the folder itself cannot be listed.
+    Files that vanish while walking are left out. Raises OSError if the folder itself cannot be listed.
     """
     wanted = matcher(folder.pattern)
     ignored = matcher(",".join(folder.ignore)) if folder.ignore else None
@@ -99,7 +99,7 @@ def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, check
 
 
 def _is_text(name: str) -> bool:
-    """Whether the index can hold a name; one of other bytes than UTF-8's reaches us with lone surrogates in it."""
+    """Return True if the index can hold a name; a name with other bytes than UTF-8 has lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -108,7 +108,7 @@ def _is_text(name: str) -> bool:
 
 
 def split_mask(mask: str) -> list[str]:
-    """The globs of a mask, split at commas outside ``{}`` and ``[]``; a mask of nothing else is kept as it is."""
+    """Return the globs of a mask, split at commas outside ``{}`` and ``[]``; a mask of commas alone is one glob."""
     parts: list[str] = []
     depth = start = 0
     for index, character in enumerate(mask):
@@ -124,9 +124,9 @@ def split_mask(mask: str) -> list[str]:
 
 
 def matcher(mask: str) -> Callable[[str], bool]:
-    """Whether a relative path, with a ``/`` at the end where it is a folder's, matches any glob of ``mask``.
+    """Return a function that tests a relative path (a folder's ends with ``/``) against the globs of ``mask``.
 
-    A glob that begins with ``!`` takes out what the others match. Raises BadInput where one cannot be read.
+    A glob that begins with ``!`` excludes what the others match. Raises BadInput if a glob cannot be read.
     ``**/*.ext``, which nearly every collection uses, is a suffix test; the rest are regular expressions.
     """
     globs = [glob.removeprefix("./") for glob in split_mask(mask)]
@@ -159,9 +159,9 @@ def _compile(mask: str, globs: list[str]) -> Callable[[str], bool]:
 
 
 def _regex(glob: str, at: int = 0, closers: str = "") -> tuple[str, int]:
-    """A regular expression for ``glob`` from ``at`` to one of ``closers``, and where that is.
+    """Return a regular expression for ``glob`` from ``at`` to one of ``closers``, and the position of that.
 
-    The language is that of picomatch 4 less number ranges and POSIX classes: ``*`` ``**`` ``?`` ``[…]`` ``{a,b}``
+    The language is that of picomatch 4 without number ranges and POSIX classes: ``*`` ``**`` ``?`` ``[…]`` ``{a,b}``
     ``@(a|b)`` ``?(…)`` ``*(…)`` ``+(…)`` ``!(…)`` and the backslash.
     """
     from re import escape
@@ -209,7 +209,9 @@ def _regex(glob: str, at: int = 0, closers: str = "") -> tuple[str, int]:
 
 
 def _members(listed: str) -> str:
-    """What stands between the brackets of ``[a-c_]``; a dash that joins no two signs is a sign itself."""
+    """Return the inside of the brackets of ``[a-c_]`` as a regular expression; a dash that joins no two signs is
+    literal.
+    """
     from re import escape
 
     return "".join(
@@ -231,7 +233,7 @@ def _alternatives(glob: str, at: int, separator_and_closer: str) -> str:
 
 
 def _closing(glob: str, at: int) -> int:
-    """Where the bracket that opens at ``at`` is closed, -1 where it is not."""
+    """Return the position of the bracket that closes the one at ``at``, -1 if there is none."""
     opener, closer = glob[at], {"(": ")", "{": "}"}[glob[at]]
     depth = 0
     while at < len(glob):

@@ -1,4 +1,4 @@
-"""One document into the index, or out of it: its content, its row, its passages and its facts."""
+"""Writer: one document into the index, or out of it: its content, its row, its passages and its facts."""
 
 from __future__ import annotations
 
@@ -125,11 +125,15 @@ def put(
     changes: Changes | None = None,
     look: Look = policy_of,
 ) -> bool:
-    """Index one file whose bytes are at hand; returns whether the index changed.
+    """Index one file from its bytes; return True if the index changed.
 
-    For writers of the file itself: its stat is trusted from now on. Without ``merge``, what the full text's segments
-    cost later is left to ``qmd.index.segments.merge``. With a ``batch``, its full text is searchable once that has
-    ended. ``changes`` counts it in. ``look`` finds the document's policy (``core.redaction.policy_of``).
+    For writers of the file itself: its stat is trusted from now on.
+
+    Args:
+        merge: merge full-text segments now; otherwise ``qmd.index.segments.merge`` does so later.
+        batch: the full text is searchable once the batch has ended.
+        changes: counts the document.
+        look: finds the document's policy (``core.redaction.policy_of``).
     """
     checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
     text = data.decode("utf-8", "replace")
@@ -204,7 +208,7 @@ def _recount(connection: apsw.Connection, embedded: bool) -> None:
 
 
 def known(connection: apsw.Connection, collection: str, relative: str) -> tuple[Any, ...] | None:
-    """What the index has of a path: (id, hash, title, active), or None."""
+    """Return what the index has of a path, (id, hash, title, active), or None."""
     return connection.execute(
         "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?", (collection, relative)
     ).fetchone()
