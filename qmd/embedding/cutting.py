@@ -1,8 +1,8 @@
-"""Cutting a text into chunks that fit a model's window, at the best break near their ends by qmd's rule.
+"""Chunks of a text that fit a model's window, cut at the best break near their ends by qmd's rule.
 
-Positions are characters. Every character after the frontmatter lies in a chunk, except white space that a chunk would
-consist of. A numbered section (``## [3] …``: a turn of a conversation) that shares its chunk with others is a chunk of
-its own besides, since what is said in one turn drowns in a vector of ten.
+Positions are characters. Every character after the frontmatter lies in a chunk, except white space that would be a
+chunk of its own. A numbered section (``## [3] …``: a turn of a conversation) that shares its chunk with others is also
+a chunk of its own: one turn drowns in a vector of ten.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qmd.vectors import chunking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Bump with any change that moves a cut: texts are then cut and embedded anew.
+# Bump with any change that moves a cut: texts are then cut and embedded again.
 VERSION = 1
 
 # Tokens are counted in slabs of so many characters a token of a chunk; text that is denser is looked at again.
@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"^## \[\d+\][^\n]*\n?", re.MULTILINE)
 
 
 class Tokens(NamedTuple):
-    """The tokens of a text: where each stands, in characters, and the number of the word that it belongs to."""
+    """The tokens of a text: the place of each, in characters, and the number of the word that it belongs to."""
 
     offsets: Sequence[tuple[int, int]]
     words: Sequence[int | None]
@@ -57,7 +57,7 @@ class Spans:
         self._slab = (0, 0)
 
     def ahead(self, position: int, count: int) -> int:
-        """The last position, at a word's end, at which no more than ``count`` tokens follow ``position``."""
+        """Return the last position, at a word's end, with at most ``count`` tokens after ``position``."""
         index = self._index(position, count)
         last = index + count
         if last >= len(self._starts):
@@ -69,9 +69,9 @@ class Spans:
         return self._starts[cut if cut > index else last]
 
     def back(self, position: int, count: int, floor: int) -> int:
-        """The first position, at a word's start, from which no more than ``count`` tokens lead up to ``position``.
+        """Return the first position, at a word's start, from which at most ``count`` tokens lead up to ``position``.
 
-        Not before ``floor``, which lies in what ``ahead`` looked at last.
+        Never before ``floor``, which lies in what ``ahead`` looked at last.
         """
         end = bisect_right(self._ends, position)
         begin = max(end - count, bisect_left(self._starts, floor))
@@ -80,11 +80,11 @@ class Spans:
         return self._starts[begin] if begin < end else position
 
     def fits(self, start: int, end: int, count: int) -> bool:
-        """Whether a stretch has at most ``count`` tokens."""
+        """Return True if a stretch has at most ``count`` tokens."""
         return end - start <= self._longest and len(self._tokenize(self._text[start:end]).offsets) <= count
 
     def _index(self, position: int, count: int) -> int:
-        """The first token at or after ``position``, with ``count`` more behind it where the text has them."""
+        """Return the first token at or after ``position``, with ``count`` more after it if the text has them."""
         start, end = self._slab
         index = bisect_left(self._starts, position)
         if start <= position < end and (index + count < len(self._starts) or end == len(self._text)):
@@ -107,9 +107,9 @@ class Spans:
 
 
 def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Break] = ()) -> list[tuple[int, int, int]]:
-    """(start, end, kind) of each chunk: the pieces in order, then the sections.
+    """Return (start, end, kind) of each chunk: the pieces in order, then the sections.
 
-    ``more`` are places to cut besides those that the text itself shows.
+    ``more`` are further places to cut.
     """
     found = frontmatter.bounds(text)
     position = begin = found[2] if found else 0
@@ -132,7 +132,7 @@ def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Bre
 
 
 def _places(text: str, more: Sequence[chunking.Break]) -> list[chunking.Break]:
-    """Where the text may be cut, in characters, those inside code fences left out."""
+    """Return where the text may be cut, in characters, except inside code fences."""
     found = chunking.merged(chunking.breaks_at(text), more)
     kept: list[chunking.Break] = []
     fences = iter(chunking.fences_at(text))
@@ -161,7 +161,7 @@ def _sections(
 
 
 def _alone(text: str, start: int, end: int, piece: tuple[int, int, int]) -> bool:
-    """Whether a piece holds the whole of a section and nothing else."""
+    """Return True if a piece holds the whole of a section and nothing else."""
     first, last, _ = piece
     holds = first <= start and (end <= last or _blank(text, last, end))
     return holds and _blank(text, first, start) and _blank(text, end, last)

@@ -1,8 +1,7 @@
-"""The run that gives vectors to what lacks them: the newest documents first, committed every few seconds.
+"""The run that embeds texts without vectors: the newest documents first, committed every few seconds.
 
-What is committed is never computed again, and a run that is killed loses the seconds since. Between two commits no lock
-is held, so that indexing goes on beside it. Vectors that are made anew, or of texts that are cut otherwise from now on,
-answer until the new ones are whole.
+Nothing committed is computed again, and a killed run loses only the seconds since. No lock is held between two commits,
+so that indexing continues. During a renewal or a change of cuts the old vectors answer until the new ones are complete.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ class _Alone(FileLock):
 
 
 def alone(path: str) -> FileLock:
-    """The lock that keeps a second embedder away: ``with`` it raises LockContention at once."""
+    """Return the lock that excludes a second embedder: ``with`` it raises LockContention at once."""
     return _Alone(path, 0)
 
 
 class _Work:
-    """How much of the work is done and how much is left, in tokens: they are what a model takes its time for.
+    """How much of the work is done and how much is left, in tokens: a model's time goes by tokens.
 
-    What waits is not cut yet; its tokens are estimated by its bytes and by the tokens of the bytes before.
+    Waiting texts are not cut yet; their tokens are estimated from their bytes and the rate so far.
     """
 
     __slots__ = ("_bytes", "_left", "_load", "_looked", "_tell", "_tokens", "_what", "load")
@@ -109,11 +108,11 @@ class _Work:
 
 
 class Report:
-    """What a run did: texts finished, chunks embedded, and texts that were refused; and what it left.
+    """Results of a run: texts finished, chunks embedded, texts refused, and what is left.
 
-    ``pending`` documents of each collection have no vectors, ``renewing`` have old ones until they are made anew.
-    ``dimensions`` are those of what is made, which may not be yet what answers (``space``). ``others`` is the share
-    (0–1) of the machine's CPU time that other processes took while none was left, 0.0 where that slowed nothing.
+    ``pending`` documents of each collection have no vectors, ``renewing`` have old ones. ``dimensions`` are those of
+    the new vectors, which may not answer yet (``space``). ``others`` is the share (0-1) of the machine's CPU time that
+    other processes took while none was left, 0.0 if that slowed nothing.
     """
 
     __slots__ = ("broken", "chunks", "dimensions", "failed", "others", "pending", "renewing", "space", "texts")
@@ -144,7 +143,7 @@ class _Text:
         self.cut = waiting.cut
         self.done = waiting.done
         self.moves = waiting.moves
-        # What of the text lies between two positions, as the provider is given it.
+        # Returns the text between two positions, as the provider gets it.
         self.piece = piece
         self.spans = spans
         self.grammar = grammar
@@ -162,7 +161,7 @@ class _Part:
         self.last = last
 
     def bytes(self) -> int:
-        """How much of the text they are, by their number."""
+        """Return how much of the text the chunks are, by their number."""
         return self.text.size * (self.last - self.first) // max(1, len(self.text.spans))
 
     def chunks(self) -> list[str]:
@@ -179,15 +178,14 @@ def embed(
     deadline: float | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Embed what lacks vectors of ``provider``'s model, until ``deadline`` (``time.monotonic()``) or the end.
+    """Embed texts that lack vectors of ``provider``'s model, until ``deadline`` (``time.monotonic()``) or the end.
 
-    However soon the deadline, some are: a run that is called again and again gets to the end.
+    Some are embedded however soon the deadline is: repeated runs get to the end.
 
-    ``force`` embeds anew what has them, in ``collections`` or everywhere; the old vectors answer until the new are
-    whole, and a run that is cut short is gone on with, whether by force or not. ``strategy`` says by which rule code is
-    cut, from now on; without one it is as it was. The caller holds the lock that keeps a second
-    run away. Raises Refused where the vectors that are there were made by another model of the same name, and whatever
-    the provider raises; what was committed before stays.
+    ``force`` computes existing vectors again, in ``collections`` or everywhere; the old ones answer until then, and the
+    next run continues an interrupted one, with force or without. ``strategy`` sets the rule by which code is cut;
+    without one it stays. The caller holds the lock that excludes a second run. Raises Refused if the vectors are by
+    another model of the same name, and whatever the provider raises; what was committed before stays.
     """
     if deadline is not None and isinstance(provider, Remote):
         provider.patient_until(deadline)
@@ -197,7 +195,7 @@ def embed(
     run = _Run(connection, provider, rule, report, deadline, progress)
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
     if fits and (made is None or made.space.dimensions == space.dimensions):
-        # What has none yet is not kept waiting, nor embedded for the renewal once more.
+        # Texts without vectors do not wait, and the renewal does not embed them once more.
         also = made.space if made is not None and renewal.like(space, made.space) else None
         run.through(space, collections, also)
         run.over(space, collections, also)
@@ -248,13 +246,13 @@ class _Run:
         self._rate = 0.0
 
     def left(self, space: Space, collections: Sequence[str]) -> list[Waiting]:
-        """What waits and was not refused."""
+        """Return what waits and was not refused."""
         waiting = vectors.waiting(self._connection, space, collections)
         return [each for each in waiting if each.hash not in self._report.failed]
 
     def through(self, space: Space, collections: Sequence[str], also: Space | None = None) -> None:
         """Embed what waits; ``also`` is given the same vectors, where it has none of a text."""
-        # What a space that answers has of these will be cut otherwise before it is embedded.
+        # These texts will be cut otherwise before they are embedded.
         moving = {each.hash for each in rechunking.waiting(self._connection, space)} if space.id > 0 else ()
         self._all(lambda: [each for each in self.left(space, collections) if each.hash not in moving], space, also)
 
@@ -295,7 +293,7 @@ class _Run:
             self._work.expect(0)
 
     def _size(self) -> int:
-        """How many chunks are a group: on this machine no more than there seems to be time for, but a batch."""
+        """Return how many chunks are a group: on this machine as many as there is time for, at least a batch."""
         whole = max(_GROUP, self._provider.batch)
         if self.deadline is None or isinstance(self._provider, Remote):
             return whole
@@ -365,7 +363,7 @@ def _do(
     except (TextRefused, Nonsense, Faulty) as refusal:
         if report.chunks and _is_cut_short(provider):
             raise  # nobody knows yet whether it is the text
-        # Some models have no vector for some text: NaN, zeros or HTTP 500. What is behind it must not wait for ever.
+        # Some models have no vector for some text: NaN, zeros or HTTP 500. The texts after it must not wait for ever.
         if len(group) > 1:
             for part in group:
                 _do(connection, provider, spaces, [part], report, work)
@@ -406,7 +404,7 @@ def _is_cut_short(provider: Provider) -> bool:
 
 
 def _vectors(provider: Provider, space: Space, group: Sequence[_Part], work: _Work) -> list[list[bytes]]:
-    """The vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
+    """Return the vectors of each part's chunks, as they are stored; chunks of like length go to the model together."""
     chunks = [chunk for part in group for chunk in part.chunks()]
     tokens = [len(provider.layout.tokens(chunk).offsets) for chunk in chunks]
     size = sum(part.bytes() for part in group) / max(1, sum(tokens))

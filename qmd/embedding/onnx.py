@@ -1,8 +1,8 @@
-"""The one door to onnxruntime, whose own telemetry is switched off before it can begin.
+"""The one door to onnxruntime: its own telemetry is switched off before it can begin.
 
-Its official builds (1.31 does) keep an identifier of the machine below the user's home, and send events (the
-interpreter's path among them) to their maker, unless ``ORT_DISABLE_TELEMETRY`` says no before the library is loaded
-(``Privacy.md`` in its wheel). This program tells nobody anything that its user did not ask for.
+Official builds (1.31 does) keep an identifier of the machine below the user's home. They send events to their maker,
+with the interpreter's path, unless ``ORT_DISABLE_TELEMETRY`` is set before the library is loaded (``Privacy.md`` in its
+wheel). This program sends nobody anything that its user did not ask for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ REFUSED = {"ORT_DISABLE_TELEMETRY": "1"}
 
 
 def load() -> Any:
-    """The module ``onnxruntime``. Raises ImportError where it is not installed."""
+    """Return the module ``onnxruntime``. Raises ImportError if it is not installed."""
     refuse_telemetry()
     import onnxruntime  # type: ignore[import-untyped]
 

@@ -1,6 +1,6 @@
-"""What every provider of vectors offers, and which one is meant.
+"""Providers of vectors: the interface of each, and the configured one.
 
-A provider turns texts into vectors of length 1; where a model distinguishes questions from documents, ``question`` says
+A provider turns texts into vectors of length 1. If a model distinguishes questions from documents, ``question`` says
 which they are.
 """
 
@@ -45,7 +45,7 @@ class Provider(Protocol):
     def layout(self) -> Layout: ...
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """One row of ``dimensions`` a text, of length 1. Raises BrainError."""
+        """Return one row of ``dimensions`` per text, of length 1. Raises BrainError."""
         ...
 
     def close(self) -> None: ...
@@ -57,11 +57,11 @@ class Layout(Protocol):
     name: str
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        """Return (start, end, kind) in characters of each chunk; ``more`` are further places to cut."""
         ...
 
     def tokens(self, text: str) -> Tokens:
-        """The tokens of a text, or about as many."""
+        """Return the tokens of a text, or about as many."""
         ...
 
 
@@ -76,12 +76,11 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
 def make(
     section: dict[str, Any], environ: Mapping[str, str], provider: str = "", model: str = "", threads: int = 0
 ) -> Provider:
-    """The provider that the section ``embedding`` names, or the one given instead, ready to embed.
+    """Return the provider that the section ``embedding`` names, or the one given instead, ready to embed.
 
-    ``threads``: of a local model, 0 for as many as there are processors.
-
-    Keys and endpoints come from ``environ``. Raises BadInput for an unknown provider or model, or where a key is
-    missing, EngineMissing where what it needs is not installed.
+    ``threads`` is for a local model, 0 for as many as there are processors. Keys and endpoints come from ``environ``.
+    Raises BadInput for an unknown provider or model, or if a key is missing, EngineMissing if what it needs is not
+    installed.
     """
     name, model = embedder(section, provider, model)
     own = section if name == str(section.get("provider") or LOCAL) else {}

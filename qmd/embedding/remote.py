@@ -59,7 +59,7 @@ class Layout:
         self.name = f"{cutting.VERSION}:estimate:{chunk}"
 
     def cut(self, text: str, more: Sequence[Break] = ()) -> list[tuple[int, int, int]]:
-        """(start, end, kind) in characters of each chunk; ``more`` are places to cut besides the text's own."""
+        """Return (start, end, kind) in characters of each chunk; ``more`` are further places to cut."""
         return cutting.cut(text, self.tokens, self.sizes, more)
 
     def tokens(self, text: str) -> cutting.Tokens:
@@ -80,11 +80,11 @@ def tokens(text: str) -> cutting.Tokens:
 
 
 class Remote(ABC):
-    """What the providers share; ``dimensions`` asks the model where it is neither known nor configured."""
+    """A provider outside this process; ``dimensions`` asks the model if it is neither known nor configured."""
 
     name = ""
     batch = 64
-    # Whether questions are embedded otherwise than documents.
+    # True if questions are embedded otherwise than documents.
     tells_questions = False
 
     def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
@@ -98,7 +98,7 @@ class Remote(ABC):
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is. Raises BrainError where the endpoint has to be asked and cannot be."""
+        """Return the length of a vector. Raises BrainError if the endpoint must be asked and cannot be."""
         if not self._known:
             try:
                 self._known = int(self.embed(["dimensions"]).shape[1])
@@ -107,7 +107,7 @@ class Remote(ABC):
         return self._known
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
-        """One row a text, of length 1; secrets and private spans in it are not sent. Raises BrainError."""
+        """Return one row per text, of length 1; secrets and private spans are not sent. Raises BrainError."""
         import numpy as np
 
         if not texts:
@@ -137,7 +137,7 @@ class Remote(ABC):
 
     @property
     def cut_short(self) -> bool:
-        """Whether what was asked for last failed for want of time alone: it would have been tried again."""
+        """Return True if the last request failed for want of time alone: it would have been tried again."""
         return False
 
     @abstractmethod
@@ -145,7 +145,7 @@ class Remote(ABC):
         """Let go of what answers."""
 
     def _all(self, texts: Sequence[str], size: int, question: bool) -> list[Any]:
-        """The vector of each text, ``size`` at once, or as many as the endpoint takes. Raises BrainError."""
+        """Return the vector of each text, ``size`` at once, or as many as the endpoint takes. Raises BrainError."""
         rows: list[Any] = []
         fewer = False
         while len(rows) < len(texts):
@@ -153,8 +153,8 @@ class Remote(ABC):
             try:
                 rows += self._rows(part, question)
             except TextRefused:
-                # Either these are too many at once, or one of them is too long. What endpoints say does not tell
-                # ("batch" is in both); the longest alone does. If none is refused alone, it was their number.
+                # Either these are too many at once, or one of them is too long. The message does not say which
+                # ("batch" is in both); the longest text alone does. If none is refused alone, it was their number.
                 if len(part) == 1:
                     raise
                 if not fewer:
@@ -167,7 +167,7 @@ class Remote(ABC):
 
     @abstractmethod
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:
-        """The endpoint's vector of each text."""
+        """Return the endpoint's vector of each text."""
 
 
 class OverHttp(Remote):
@@ -187,7 +187,7 @@ class OverHttp(Remote):
 
     @property
     def cut_short(self) -> bool:
-        """Whether what was asked for last failed for want of time alone: it would have been tried again."""
+        """Return True if the last request failed for want of time alone: it would have been tried again."""
         return self._endpoint.cut_short
 
     def close(self) -> None:
@@ -322,7 +322,7 @@ class Llm(Remote):
         self._hasty = True
 
     def close(self) -> None:
-        """Nothing is held: what a plugin loaded goes with the process."""
+        """Do nothing: what a plugin loaded goes with the process."""
 
     def _rows(self, texts: Sequence[str], question: bool) -> list[Any]:  # noqa: ARG002  # llm makes no difference
         def embedded() -> list[list[float]]:

@@ -1,7 +1,7 @@
-"""Targets of a run: the space whose vectors it computes, and the rule by which code is cut.
+"""Targets of a run: the space that it fills with vectors, and the rule by which code is cut.
 
 The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
-Only texts whose cuts it moves are embedded again; their old vectors answer until then (``qmd.index.rechunking``).
+Only texts with cuts that it moves are embedded again; their old vectors answer until then (``qmd.index.rechunking``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 def settle_space(
     connection: apsw.Connection, provider: Provider, collections: Sequence[str], force: bool
 ) -> tuple[Space, Renewal | None]:
-    """The space that questions are asked of, and what is being made in the place of its vectors, new or gone on with.
+    """Return the space that questions are asked of, and the renewal of its vectors, new or continued.
 
-    Vectors are made anew by ``force``, of ``collections`` or all, and where texts are cut otherwise than they were.
-    What was begun by another state of the model, or of other collections, is given up. Raises Refused where the
-    vectors that are there were made by another model of the same name, and whatever the provider raises.
+    Vectors are computed again by ``force``, of ``collections`` or all, and if texts are cut otherwise than before. A
+    renewal by another state of the model, or of other collections, is dropped. Raises Refused if the vectors are by
+    another model of the same name, and whatever the provider raises.
     """
     known = spaces.find(connection, provider.name, provider.model)
     begun = spaces.renewal_of(connection, known) if known is not None else None
@@ -68,15 +68,15 @@ def settle_space(
     return space, begun
 
 
-# Texts between two commits, so that indexing goes on beside it.
+# Texts between two commits, so that indexing continues.
 _GROUP = 100
 
 
 def settle_strategy(connection: apsw.Connection, layout: Layout, asked: str, late: Callable[[], bool]) -> str:
-    """The rule in force (``auto`` or ``regex``), after what was cut by another has been told to go over to it.
+    """Return the rule in force (``auto`` or ``regex``), and mark texts that another rule has cut for a change of cuts.
 
-    Without ``asked`` it is the one of before. One group of texts is looked at however late it is; what is left is for
-    the next run, whatever that one asks for.
+    Without ``asked`` the rule stays. One group of texts is looked at however late it is; the rest is for the next run,
+    whatever that one asks for.
     """
     known = _noted(connection, layout.name)
     name = asked or known.partition(":")[0]
@@ -121,7 +121,7 @@ def _answers(connection: apsw.Connection, cut: int) -> bool:
 
 
 def _absent() -> str:
-    """The grammars that cannot be used, as a note: once they can, there is something to settle_strategy."""
+    """Return the grammars that cannot be used, as a note: once they can be used, the cuts change."""
     return "".join(f"-{language}" for language, fault in syntax.languages().items() if fault)
 
 

@@ -1,7 +1,7 @@
-"""One JSON request to an endpoint, repeated where that may help, and every failure as one of ours.
+"""One JSON request to an endpoint, repeated if that may help; every failure becomes one of our errors.
 
-A key travels in a header and nowhere else: no address, error or log has it. What an endpoint says of an error is shown
-with the key struck out and whatever else looks like a secret, and not at all where it is about the key.
+A key travels in a header and nowhere else: no address, error or log has it. An endpoint's error is shown without the
+key and without whatever else looks like a secret, and not at all if it is about the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import tenacity
 
 ATTEMPTS = 6
-# What takes too long once is asked for once more: each time takes as long.
+# Attempts after a timeout: each takes as long again.
 _LATE_ATTEMPTS = 2
 # Seconds: for a connection, between two pieces of an answer, for the whole of it, and between two attempts at most.
 CONNECT_S = 10.0
@@ -40,7 +40,7 @@ _GRACE_S = 0.5
 # An answer of 128 vectors of 3072 numbers is 8 MB.
 _LARGEST = 64 << 20
 _SAID = 200
-# Of what an endpoint says so much is looked at, in characters, and so long are the parts of a key that are struck out.
+# Characters of an error that are looked at, and the length of the parts of a key that are struck out.
 _LOOKED_AT = 1 << 14
 _PART = 8
 
@@ -70,7 +70,7 @@ class Unreachable(EngineMissing):
 
 
 class Nonsense(EngineMissing):
-    """What answers at this address is not what it should be."""
+    """The server at this address does not answer as it should."""
 
 
 class Faulty(EngineMissing):
@@ -136,8 +136,10 @@ class Endpoint:
         return f"Endpoint({self.host})"
 
     def post(self, body: Mapping[str, Any], until: float | None = None) -> Any:
-        """The answer's JSON, had before ``until`` (``time.monotonic()``) where that is given. Raises BadInput (key,
-        address, model), TextRefused, EngineTimeout, EngineMissing, Nonsense where the answer makes no sense.
+        """Return the answer's JSON, before ``until`` (``time.monotonic()``) if that is given.
+
+        Raises BadInput (key, address, model), TextRefused, EngineTimeout, EngineMissing, Nonsense if the answer makes
+        no sense.
         """
         import tenacity
 
@@ -168,7 +170,7 @@ class Endpoint:
 
     @contextmanager
     def _open(self) -> Iterator[httpx2.Client]:
-        """The connection for one request. Raises EngineTimeout where it has been closed meanwhile."""
+        """Return the connection for one request. Raises EngineTimeout if it has been closed meanwhile."""
         import httpx2
 
         with self._state:
@@ -189,7 +191,7 @@ class Endpoint:
 
     @contextmanager
     def _ended(self, seconds: float, late: threading.Event) -> Iterator[None]:
-        """What is done within ends after ``seconds``, and ``late`` is set then.
+        """End the work inside after ``seconds``, and set ``late`` then.
 
         The client's timeouts are of one read each: headers that drip, and interim answers without end, pass them all.
         """
@@ -221,7 +223,7 @@ class Endpoint:
         return {"trace": told}
 
     def _unused(self) -> httpx2.Client | None:
-        """The connection, to be closed, unless a request is under way."""
+        """Return the connection, to be closed, unless a request is under way."""
         if self._under_way:
             return None
         client, self._client = self._client, None
@@ -266,7 +268,7 @@ class Endpoint:
         except (ValueError, RecursionError):
             raise _Again(Nonsense(f"{self.host} answered with something else than JSON", self._fix)) from None
         if isinstance(answer, dict) and answer.get("error") and not any(map(answer.get, _ANSWERS)):
-            # LM Studio, and gateways whose own part went well, say so with HTTP 200.
+            # LM Studio, and gateways in front of a failing server, report the error with HTTP 200.
             said = answer["error"]
             code = said.get("code") if isinstance(said, dict) else None
             if type(code) is int and 400 <= code < 600:
@@ -312,7 +314,7 @@ class Endpoint:
         raise BadInput(f"{self.host} answered HTTP {status}{said}", self._fix)
 
     def _said(self, data: bytes) -> str:
-        """What the endpoint gives as the reason, in one short line."""
+        """Return the endpoint's reason, in one short line."""
         try:
             answer = json.loads(data)
             error = answer.get("error", answer)
@@ -323,13 +325,13 @@ class Endpoint:
         return f": {text}" if text else ""
 
     def _safe(self, text: str) -> str:
-        """``text`` in one short line, without the key, a part of it, or whatever else looks like a secret."""
+        """Return ``text`` in one short line, without the key, a part of it, or whatever else looks like a secret."""
         text = " ".join(text[:_LOOKED_AT].split())[: 4 * _SAID]
         return printable(clean(struck(text, self._secret), {}))[:_SAID]
 
 
 def struck(text: str, secret: str) -> str:
-    """``text`` without a secret, and without parts of it: endpoints repeat a key shortened, or as it was cut off."""
+    """Return ``text`` without a secret, and without parts of it: endpoints repeat a key shortened or cut off."""
     least = min(_PART, len(secret))
     kept: list[str] = []
     at = 0
@@ -343,7 +345,9 @@ def struck(text: str, secret: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """An endpoint's address without a slash at its end. Raises BadInput unless it is http(s), without a password."""
+    """Return an endpoint's address without a slash at its end. Raises BadInput unless it is http(s), without a
+    password.
+    """
     from urllib.parse import urlsplit
 
     try:
@@ -384,7 +388,7 @@ def _is_late(state: tenacity.RetryCallState) -> bool:
 
 
 def _wait(state: tenacity.RetryCallState) -> float:
-    """Half a second, doubled each time, or as long as the endpoint asks, at most a minute; never quite the same."""
+    """Return half a second, doubled each time, or what the endpoint asks, at most a minute; never quite the same."""
     import random
 
     asked = 0.0
@@ -411,11 +415,11 @@ OPENAI = "https://api.openai.com/v1"
 
 
 def openai_key(base: str, environ: Mapping[str, str], own: str = "") -> str:
-    """The key for an endpoint of OpenAI's protocol at ``base``, "" where there is none.
+    """Return the key for an endpoint of OpenAI's protocol at ``base``, "" if there is none.
 
-    The variable ``own`` is for whatever endpoint is configured. ``OPENAI_API_KEY`` is OpenAI's, or belongs to the host
-    that ``OPENAI_BASE_URL`` names: an address in a configuration file does not make it another's. Raises BadInput for a
-    key that cannot stand in a header.
+    The variable ``own`` is for any configured endpoint. ``OPENAI_API_KEY`` is OpenAI's, or belongs to the host that
+    ``OPENAI_BASE_URL`` names: an address in a configuration file does not make it another's. Raises BadInput for a key
+    that cannot be in a header.
     """
     if own and environ.get(own):
         return header(environ[own], own)
@@ -423,10 +427,10 @@ def openai_key(base: str, environ: Mapping[str, str], own: str = "") -> str:
 
 
 def service_key(base: str, environ: Mapping[str, str], service: str, variable: str, names: Sequence[str]) -> str:
-    """A service's key for an endpoint at ``base``: the first of the variables ``names``, "" where there is none.
+    """Return a service's key for an endpoint at ``base``: the first of the variables ``names``, "" if there is none.
 
-    It is for the service's own host, or for that which ``variable`` names: an address in a configuration file does not
-    make it another's. Raises BadInput for a key that cannot stand in a header.
+    The key is for the service's own host, or for the host that ``variable`` names: an address in a configuration file
+    does not make it another's. Raises BadInput for a key that cannot be in a header.
     """
     if not same_host(base, service) and not same_host(base, environ.get(variable) or ""):
         return ""
@@ -434,13 +438,13 @@ def service_key(base: str, environ: Mapping[str, str], service: str, variable: s
 
 
 def same_host(one: str, other: str) -> bool:
-    """Whether two addresses lead to one host, at one port, by one scheme."""
+    """Return True if two addresses lead to one host, at one port, by one scheme."""
     first, second = _place(one), _place(other)
     return first is not None and first == second
 
 
 def header(key: str, name: str) -> str:
-    """A key that can stand in a header. Raises BadInput otherwise, without the key."""
+    """Return a key that can be in a header. Raises BadInput otherwise, without the key."""
     key = key.strip()
     if not key.isascii() or not key.isprintable():
         raise BadInput(f"{name} holds signs that no key has", f"export {name} anew")

@@ -49,7 +49,7 @@ class Unusable(Exception):
 
 
 def prompt(query: str, intent: str = "") -> str:
-    """The request for one question; ``intent`` is what its asker is after."""
+    """Return the request for one question; ``intent`` is the asker's purpose."""
     after = f"\n\nWhat its asker is after:\n\n<intent>\n{_quoted(intent)}\n</intent>" if intent else ""
     return f"""Rewrite the question below as lines for three kinds of search. Answer with these lines and nothing else:
 
@@ -65,7 +65,7 @@ Keep to the question's language. Keep names, numbers and identifiers as they are
 
 
 def read(answer: str, query: str) -> list[structured.Search]:
-    """The lines of an answer that expand ``query``, in their order. Raises Unusable where there are none."""
+    """Return the lines of an answer that expand ``query``, in their order. Raises Unusable if there are none."""
     if len(answer) > _ANSWER:
         raise Unusable(f"the answer has {len(answer):,} characters")
     text = _THOUGHT.sub("", printable(answer))
@@ -81,7 +81,9 @@ def read(answer: str, query: str) -> list[structured.Search]:
 
 
 def usable(typed: Iterable[tuple[str, str]], query: str) -> list[structured.Search]:
-    """The (kind, text) that may be searched for: one line each, bounded, none twice, none that repeats ``query``."""
+    """Return the (kind, text) that may be searched for: one line each, bounded, none twice, none that repeats
+    ``query``.
+    """
     kept: list[structured.Search] = []
     seen = {(kind, _folded(query)) for kind in _MOST}
     room = dict(_MOST)
@@ -102,7 +104,7 @@ def _folded(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """``text`` as one line in which no tag begins or ends."""
+    """Return ``text`` as one line in which no tag begins or ends."""
     return printable(one_line(text, _ASKED)).replace("<", "&lt;")
 
 
@@ -130,8 +132,9 @@ class Expander:
         self.why = ""
 
     def expand(self, query: str, intent: str = "") -> list[Search]:
-        """What to search for besides ``query``; nothing, and ``why``, where the generator has no use. Raises
-        apsw.Error.
+        """Return additional searches for ``query``; none, and ``why``, if the generator is of no use.
+
+        Raises apsw.Error.
         """
         self.why = ""
         key = self._key(query, intent)
@@ -164,10 +167,10 @@ def opened(
     most_s: float = 0.0,
     outgoing: Outgoing | None = None,
 ) -> Expander | str:
-    """What expands questions, or why nothing does.
+    """Return an expander of questions, or why there is none.
 
     ``section`` is the configuration's ``generation``, ``configured`` its ``models``; ``most_s`` bounds the section's
-    ``timeout_s`` where the caller has less time. ``outgoing`` is what a question passes before it is sent.
+    ``timeout_s`` if the caller has less time. A question passes ``outgoing`` before it is sent.
     """
     try:
         choice = choose(section, configured, environ)
@@ -180,7 +183,7 @@ def opened(
 
 
 def _kept(stored: str | None, query: str) -> list[Search]:
-    """An answer out of the cache, which anybody may have written; nothing where it is none."""
+    """Return the searches of a cached answer, which anybody may have written; none if it is invalid."""
     if stored is None:
         return []
     try:

@@ -35,7 +35,7 @@ class Choice:
 
 
 def choose(section: Mapping[str, Any], models: Mapping[str, str], environ: Mapping[str, str]) -> Choice | str:
-    """The generator that is meant, or why there is none. Raises BadInput where the section does not hold.
+    """Return the configured generator, or why there is none. Raises BadInput if the section is invalid.
 
     ``section`` goes before ``models`` (``generate: openai:MODEL`` or ``llm:MODEL``), and that before
     ``$QMD_GENERATE_MODEL`` in the same form.
@@ -64,17 +64,17 @@ def choose(section: Mapping[str, Any], models: Mapping[str, str], environ: Mappi
 
 
 class Generator(Protocol):
-    """A model that writes. Answers are kept under its ``identity``, which tells it from every other."""
+    """A model that writes. Its answers are kept under its ``identity``, which no other model has."""
 
     identity: str
 
     def ask(self, system: str, prompt: str, timeout_s: float) -> str:
-        """The model's answer, all of it. Raises BrainError: EngineTimeout past ``timeout_s``."""
+        """Return the model's whole answer. Raises BrainError: EngineTimeout past ``timeout_s``."""
         ...
 
 
 def make(choice: Choice, environ: Mapping[str, str]) -> Generator:
-    """The generator of a choice. Keys come from ``environ``. Raises BadInput where what it needs is missing."""
+    """Return the generator of a choice. Keys come from ``environ``. Raises BadInput if something is missing."""
     if choice.provider == "llm":
         from qmd.generation.of_llm import Llm
 

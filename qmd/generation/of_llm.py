@@ -39,7 +39,7 @@ class Llm:
         if not model:
             raise BadInput("llm wants a model's name", "generation: {provider: llm, model: …}; llm models lists them")
         self._model = model
-        # A plugin may run an agent, whose hooks must not take this for a session.
+        # A plugin may run an agent; its hooks must not record this as a session.
         self._environ = {**environ, "BRAIN_HOOKS": "off"}
         self.identity = f"llm:{model}"
 
@@ -55,7 +55,7 @@ class Llm:
 def answer(
     model: str, system: str, prompt: str, timeout_s: float, environ: Mapping[str, str], most_bytes: int
 ) -> tuple[str, int]:
-    """(text, tokens) of one answer. Raises Failed, EngineMissing where no request can succeed."""
+    """Return (text, tokens) of one answer. Raises Failed, EngineMissing if no request can succeed."""
     job = json.dumps({"model": model, "system": system, "prompt": prompt})
     argv = [sys.executable, "-I", os.path.abspath(str(llm_worker.__file__))]
     with tempfile.TemporaryDirectory(prefix="brain-llm-") as empty, tempfile.TemporaryFile() as said:

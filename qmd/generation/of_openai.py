@@ -97,7 +97,7 @@ class OpenAI:
 
 
 def message(answer: Any) -> tuple[str, int]:
-    """The text of a chat completion, and the tokens it took. Raises Unusable."""
+    """Return the text of a chat completion, and the tokens it took. Raises Unusable."""
     tokens = _tokens(answer)
     try:
         choice = answer["choices"][0]
@@ -116,7 +116,7 @@ def message(answer: Any) -> tuple[str, int]:
 
 
 def _tokens(answer: Any) -> int:
-    """What it says that it took: the total, or the sum of both halves where it gives no total; 0 where it is no use."""
+    """Return the tokens that the answer declares: the total, or the sum of both halves; 0 if they are of no use."""
     usage = answer.get("usage") if isinstance(answer, dict) else None
     if not isinstance(usage, dict):
         return 0

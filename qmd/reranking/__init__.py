@@ -1,1 +1,1 @@
-"""Reranking: a model reads the question beside each candidate and says how well they go together."""
+"""Reranking: a model reads the question together with each candidate, and scores how well they match."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.redaction.outgoing import Outgoing
     from qmd.reranking.reranker import Reranker
 
-    # What texts pass before they leave this machine; may raise BrainError to withhold them.
+    # Texts pass it before they leave this machine; it may raise BrainError to withhold them.
     Egress = Callable[[list[str]], list[str]]
 
     import apsw
@@ -37,10 +37,10 @@ _MOST_FRESH = 1000
 
 
 class Judge:
-    """Judges any number of questions; ``close`` it in the end.
+    """A judge of any number of questions; ``close`` it in the end.
 
-    ``timeout_s`` is how long a question waits at most. Of the last one: ``reason`` says why it was not judged, "" where
-    it was; ``took_ms``. ``connection`` is of the index that keeps scores.
+    ``timeout_s`` is how long a question waits at most. ``reason`` says why the last question was not judged, "" if it
+    was; ``took_ms`` is its time. ``connection`` is to the index that keeps scores.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Judge:
         self._connection = connection
         self._outgoing = outgoing
         self._fresh: dict[str, float] = {}
-        # Whether its scores are logits, and where that is kept beside them.
+        # True if the scores are logits, and the key of that note among the scores.
         self._logits = False
         self._scale = scale_key(reranker.identity)
         self.reason = ""
@@ -63,11 +63,12 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """The reranker's."""
+        """Return the reranker's name."""
         return self._reranker.name
 
     def scores(self, query: str, texts: Sequence[str], within_s: float | None = None) -> list[float] | None:
-        """How well each text answers (0–1), None where that could not be had in time, or at all; ``reason`` says why.
+        """Return how well each text answers (0-1), None if there is no judgement in time, or at all; ``reason`` says
+        why.
 
         ``within_s`` shortens the configured time.
         """
@@ -144,8 +145,9 @@ class Judge:
         return [probability(score) for score in scores] if self._logits else scores
 
     def _bounded(self, work: Callable[[], list[float]], until: float) -> list[float]:
-        """``work`` within its time, since a name that does not resolve, a model that loads for long, and an answer that
-        drips look at no clock.
+        """Run ``work`` within its time.
+
+        A name that does not resolve, a model that loads for long and an answer that drips look at no clock.
         """
         left = until - time.monotonic()
         if left <= 0:
@@ -154,12 +156,12 @@ class Judge:
 
 
 def is_logit(score: float) -> bool:
-    """Whether a score can be no probability."""
+    """Return True if a score cannot be a probability."""
     return not 0.0 <= score <= 1.0
 
 
 def probability(logit: float) -> float:
-    """The sigmoid."""
+    """Return the sigmoid of a logit."""
     return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, logit))))
 
 
@@ -174,11 +176,11 @@ def opened(
     timeout_s: float = TIMEOUT_S,
     most_s: float = math.inf,
 ) -> Judge | None:
-    """The judge by the configured reranker, None where none is configured. Nothing is loaded yet.
+    """Return the judge by the configured reranker, None if none is configured. Nothing is loaded yet.
 
-    ``where`` is the configuration's file, for errors; ``timeout_s`` is how long a question waits where the section does
-    not say, ``most_s`` the longest that it may. Raises BadInput where the section does not hold, EngineMissing where
-    what it names is not there.
+    ``where`` is the configuration's file, for errors; ``timeout_s`` is how long a question waits if the section does
+    not say, ``most_s`` the longest that it may. Raises BadInput if the section is invalid, EngineMissing if what it
+    names is not there.
     """
     from core.config_yaml import check_rerank
 
@@ -191,17 +193,17 @@ def opened(
 
 
 def score_keys(query: str, model: str, texts: Sequence[str]) -> list[str]:
-    """The key of each text's score."""
+    """Return the key of each text's score."""
     return [cache_key("rerank", {"query": query, "model": model, "chunk": text}) for text in texts]
 
 
 def scale_key(model: str) -> str:
-    """The key under which stands that a model's scores are logits."""
+    """Return the key of the note that a model's scores are logits."""
     return cache_key("rerankLogits", {"model": model})
 
 
 def read_scores(connection: apsw.Connection, wanted: Sequence[str]) -> dict[str, float]:
-    """The scores that are known, by key. Raises apsw.Error."""
+    """Return the scores that are known, by key. Raises apsw.Error."""
     found: dict[str, float] = {}
     for key in wanted:
         with contextlib.suppress(ValueError):  # another program's answer to the same question, in its own form

@@ -1,7 +1,7 @@
 """A cross-encoder on this machine: ``model.onnx`` and ``tokenizer.json`` of one folder, run by onnxruntime.
 
-The model reads question and text as one pair of sentences (Nogueira and Cho, "Passage Re-ranking with BERT", 2019) and
-gives one logit for how well they go together, or two (no, yes).
+The model reads question and text as one pair of sentences. It gives one logit for how well they match, or two (no,
+yes). Source: Nogueira and Cho, Passage Re-ranking with BERT, 2019.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CrossEncoder:
     def score(
         self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
     ) -> list[float]:
-        """How probably each text answers (0–1). Raises EngineMissing, BadInput, EngineTimeout, Internal."""
+        """Return how probably each text answers (0-1). Raises EngineMissing, BadInput, EngineTimeout, Internal."""
         # Who was left behind by an earlier question ends first, and soon: two would share tokenizer and memory.
         with self._alone:
             self._cancelled = False
@@ -125,14 +125,14 @@ class CrossEncoder:
         logits = logits[:, None] if logits.ndim == 1 else logits
         if logits.ndim != 2 or logits.shape[0] != len(pairs) or logits.shape[1] not in (1, 2):
             raise BadInput(f"{self._model_path} is no cross-encoder: it gives {'×'.join(map(str, logits.shape))}", _FIX)
-        # Of two classes the second is "yes"; a softmax over two is the sigmoid of their difference.
+        # The second of two classes is "yes"; a softmax over two is the sigmoid of their difference.
         margin = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
         with np.errstate(over="ignore"):
             probable: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-margin))
         return probable
 
     def _shortened(self, query: str) -> str:
-        """A question that leaves half of the window to the text."""
+        """Return a question that leaves half of the window to the text."""
         self._tokenizer.no_truncation()
         found = self._tokenizer.encode(query, add_special_tokens=False)
         most = max(1, self._window // 2)
@@ -155,7 +155,7 @@ class CrossEncoder:
 
 
 def _positions(path: str) -> int:
-    """How many positions the model's ``config.json`` says it has, if it is there and says so."""
+    """Return how many positions the model's ``config.json`` declares, if it does."""
     import json
 
     try:

@@ -21,7 +21,7 @@ PROVIDERS: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "jina": ("JINA_BASE_URL", ("JINA_API_KEY",), "https://api.jina.ai/v1", "jina-reranker-v2-base-multilingual"),
 }
 _KEY = "QMD_RERANK_API_KEY"
-# Text Embeddings Inference takes no more at once, unless told to.
+# Text Embeddings Inference takes no more at once by default.
 BATCH = 32
 _ATTEMPTS = 3
 _LARGEST = 8 << 20
@@ -65,7 +65,7 @@ class Remote:
     def score(
         self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
     ) -> list[float]:
-        """The endpoint's own scores, which may be logits. Raises BrainError."""
+        """Return the endpoint's own scores, which may be logits. Raises BrainError."""
         found = {} if found is None else found
         for start in range(0, len(texts), BATCH):
             part = [text[: self._letters or None] for text in texts[start : start + BATCH]]
@@ -74,7 +74,7 @@ class Remote:
         return [found[place] for place in range(len(texts))]
 
     def cancel(self) -> None:
-        """Each request knows its own end."""
+        """Do nothing: each request knows its own end."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -93,7 +93,7 @@ class Remote:
 
 
 def scores_of(answer: Any, count: int, host: str) -> list[float]:
-    """The scores of ``count`` texts by their index: all of them, each once, finite. Raises Nonsense otherwise."""
+    """Return the scores of ``count`` texts by their index: each once, finite. Raises Nonsense otherwise."""
     rows = answer
     if isinstance(answer, dict):
         rows = answer.get("results", answer.get("data"))

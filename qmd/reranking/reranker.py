@@ -1,8 +1,8 @@
-"""What every reranker offers, and which one is meant: a cross-encoder on this machine, or an endpoint.
+"""Rerankers: the interface of each, and the configured one: a cross-encoder on this machine, or an endpoint.
 
-There is none unless somebody configures one: by a section ``rerank``, or where ``models.rerank`` (``QMD_RERANK_MODEL``)
-names a folder, an address, or a provider and its model (``openai:MODEL``). A model of qmd's own (``hf:…gguf``) is none
-that this program runs.
+There is none unless somebody configures one: by a section ``rerank``, or if ``models.rerank`` (``QMD_RERANK_MODEL``)
+names a folder, an address, or a provider and its model (``openai:MODEL``). This program runs no model of qmd's own
+(``hf:…gguf``).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Reranker(Protocol):
     def score(
         self, query: str, texts: Sequence[str], until: float, found: dict[int, float] | None = None
     ) -> list[float]:
-        """A score a text, in their order: probabilities (0–1), or the logits of such.
+        """Return a score per text, in their order: probabilities (0-1), or the logits of such.
 
-        ``found`` is given each score by the text's place as soon as it is known, so that what was judged is not lost
-        where the rest is not. Raises BrainError, EngineTimeout past ``until`` (``time.monotonic()``).
+        ``found`` gets each score by the text's place as soon as it is known, so that a failure loses no judgement.
+        Raises BrainError, EngineTimeout past ``until`` (``time.monotonic()``).
         """
         ...
 
@@ -55,9 +55,9 @@ class Reranker(Protocol):
 def configured(
     section: Mapping[str, Any], environ: Mapping[str, str], models: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The section in force, empty where there is no reranker.
+    """Return the section in force, empty if there is no reranker.
 
-    ``section`` is the configuration's ``rerank``, ``models`` its ``models``. An endpoint whose section names no model
+    ``section`` is the configuration's ``rerank``, ``models`` its ``models``. An endpoint without a model in its section
     takes the name in ``models.rerank``, else in ``QMD_RERANK_MODEL``.
     """
     uri = (models or {}).get("rerank") or environ.get("QMD_RERANK_MODEL") or ""
@@ -83,10 +83,10 @@ def configured(
 
 
 def make(section: Mapping[str, Any], environ: Mapping[str, str], threads: int = 0) -> Reranker:
-    """The reranker of a section that ``configured`` gave; nothing is loaded and nobody is asked yet.
+    """Return the reranker of a section that ``configured`` gave; nothing is loaded and nobody is asked yet.
 
-    Keys come from ``environ``. Raises BadInput for an unknown provider, or where an address or a key is missing,
-    EngineMissing where a folder holds no model.
+    Keys come from ``environ``. Raises BadInput for an unknown provider, or if an address or a key is missing,
+    EngineMissing if a folder holds no model.
     """
     name = str(section["provider"])
     if name == LOCAL:

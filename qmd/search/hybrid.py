@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from qmd.search.semantic import Semantic
 
     class Judge(Protocol):
-        """What reranks: ``qmd.reranking.judge.Judge``."""
+        """A model that reranks, as ``qmd.reranking.judge.Judge``."""
 
         def scores(self, query: str, texts: Sequence[str]) -> list[float] | None: ...
         def sendable(self, body: str) -> Outgoing | None: ...
@@ -93,9 +93,9 @@ def documents(
     semantic: Semantic | None = None,
     judge: Judge | None = None,
 ) -> list[Hit]:
-    """The answers to a query document; without ``semantic`` to its ``lex`` lines. ``judge`` reranks them.
+    """Return the answers to a query document, to its ``lex`` lines alone without ``semantic``; ``judge`` reranks them.
 
-    Raises QueryError where a line breaks the grammar, BrainError where the question cannot be encoded.
+    Raises QueryError if a line breaks the grammar, BrainError if the question cannot be encoded.
     """
     structured.check(list(searches))
     hits: dict[str, lex.Found] = {}
@@ -138,9 +138,9 @@ def plain(
     expand: Callable[[], Sequence[structured.Search]] | None = None,
     judge: Judge | None = None,
 ) -> tuple[list[Hit], float]:
-    """The answers to plain words, and the first one's keyword score where it alone settles the question.
+    """Return the answers to plain words, and the first one's keyword score if it alone settles the question, else 0.
 
-    Where that score is 0, ``expand`` says what is searched for besides.
+    If that score is 0, ``expand`` returns additional searches.
     """
     only = limits.filters
     found = lex.search(connection, query, LIST_LENGTH, collections, only)
@@ -221,7 +221,7 @@ class Placed:
 
     @property
     def span(self) -> tuple[int, int]:
-        """(start, length) of the chunk in UTF-16 units."""
+        """Return (start, length) of the chunk in UTF-16 units."""
         return self.chunk.pos, ecma.length(self.chunk.text)
 
     def judge(self, score: float) -> None:
@@ -239,10 +239,10 @@ def placed(
     intent: str = "",
     judge: Judge | None = None,
 ) -> list[Placed]:
-    """The best of ``candidates``, which are in the order of their fused ranks; reranked where ``judge`` can do so.
+    """Return the best of ``candidates``, which are in the order of their fused ranks; ``judge`` reranks them.
 
     The reranker reads the question, the intent before it, and each candidate's best chunk. Raises apsw.Error, and
-    BrainError where a text may not be sent to it.
+    BrainError if a text may not be sent to it.
     """
     if judge is not None and candidates:
         ranked = [
@@ -260,7 +260,7 @@ def placed(
 
 
 def _read(judge: Judge, placed: Placed) -> str:
-    """What ``judge`` reads of a candidate: its chunk, without what that does not show to be private."""
+    """Return the chunk that ``judge`` reads of a candidate, redacted in the context of the whole text."""
     text, at = placed.chunk
     whole = judge.sendable(placed.body)
     if whole is None:
@@ -270,9 +270,9 @@ def _read(judge: Judge, placed: Placed) -> str:
 
 
 def best_chunk(body: str, query: str, intent: str = "", language: str = "") -> chunking.Chunk:
-    """The chunk with most of the query's words of three letters and more; those of the intent count half.
+    """Return the chunk with most of the query's words of three letters and more; those of the intent count half.
 
-    A text in a ``language`` that has a grammar is cut by that.
+    A ``language`` that has a grammar decides the cuts.
     """
     chunks = chunking.chunk(body, more=syntax.breaks(body, language))
     terms = [word for word in ecma.words(query.lower()) if ecma.length(word) > 2]

@@ -22,8 +22,9 @@ _BUSY_MS = 500
 
 
 def get(connection: apsw.Connection, key: str) -> str | None:
-    """The answer kept under ``key`` (``qmd.vectors.models.cache_key``); None where there is none, also in an index
-    of another program that keeps none. Raises apsw.Error.
+    """Return the answer kept under ``key`` (``qmd.vectors.models.cache_key``), None if there is none.
+
+    An index of another program may lack the table: then there is none. Raises apsw.Error.
     """
     try:
         row = connection.execute("SELECT result FROM llm_cache WHERE hash = ?", (key,)).fetchone()

@@ -1,8 +1,8 @@
-"""A second look at the index while the first one goes on: another connection, in a thread of its own.
+"""Parallel reads of the index: another connection, in a thread of its own.
 
-SQLite works outside the interpreter's lock, so two of its searches take no longer than one where there are two cores.
-The other connection may see the index as it was a moment later. Nothing comes of that: what it finds are ids, and who
-looks them up does so in the state that the question began with.
+SQLite works outside the interpreter's lock, so two searches take no longer than one if there are two cores. The other
+connection may see the index as it was a moment later. This does no harm: it finds ids, and the caller looks them up in
+the state that the question began with.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-# What cannot be interrupted (opening, a lock of another process's) is waited for so long at the end, and then left.
+# Seconds to wait, at the end, for what cannot be interrupted: opening, or another process's lock.
 _END_S = 5.0
 
 
-class Beside:
+class SecondReader:
     """The index at ``path`` once more, opened by the first task.
 
     It does one task at a time. ``deadline`` is when whoever waits for one gives up, None for never.
@@ -105,25 +105,24 @@ class Beside:
             self._free.release()  # for what is queued, which would wait for ever
 
     def _is_over(self) -> bool:
-        """Whether nobody waits for what is under way, so that SQLite is to interrupt it."""
+        """Return True if nobody waits for the running statement, so that SQLite is to interrupt it."""
         return self._closing or (self.deadline is not None and self.deadline.passed())
 
 
 class Later:
-    """A task that ``beside`` does as soon as it is free, unless whoever wants its outcome comes first and does it."""
+    """A task that ``second`` does as soon as it is free, unless the caller needs the outcome first and does it."""
 
     __slots__ = ("_taken", "_wait")
 
-    def __init__(self, beside: Beside, task: Callable[[apsw.Connection], Any]) -> None:
+    def __init__(self, second: SecondReader, task: Callable[[apsw.Connection], Any]) -> None:
         self._taken = _thread.allocate_lock()
-        self._wait = beside.begin(lambda other: task(other) if self._taken.acquire(False) else None, queued=True)
+        self._wait = second.begin(lambda other: task(other) if self._taken.acquire(False) else None, queued=True)
 
     def outcome(self) -> Any:
-        """What it returns or raises; None where the caller is to do it itself, in the state of the index that its
-        question began with.
+        """Return or raise what the task does; None if the caller must do it, in the state its question began with.
 
-        That is so where it has not begun, where there is no thread or connection for it, and where a table is gone by
-        now that was there when the question began.
+        So it is if the task has not begun, if there is no thread or connection for it, or if a table has gone
+        since.
         """
         if self._wait is not None and self._taken.acquire(False):
             self._wait = None

@@ -77,12 +77,12 @@ class Scored:
 
     @property
     def lexical(self) -> float:
-        """The score by words alone."""
+        """Return the score by words alone."""
         return self.document + self.passage_score + self.span
 
     @property
     def sum(self) -> float:
-        """All summands: words, date, and whether the document has the name that is asked for."""
+        """Return the sum of words, date, and whether the document has the name that is asked for."""
         return self.lexical + self.date + self.name
 
     def total(self, ceiling: float) -> float:
@@ -241,7 +241,7 @@ def covered(
     telling: set[int] = set()
     powers = _powers()
     for words, index in zip(stems, term, strict=True):
-        # Of several forms of a term the commonest counts, of a phrase its rarest word.
+        # The commonest of a term's forms counts, and the rarest word of a phrase.
         found = count[index] * max(map(rarity, words))
         weights[index] = min(weights[index], found) if weights[index] else found
         said = "".join(words)

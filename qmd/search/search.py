@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from qmd.index.catalogue import Filters
-    from qmd.search.parallel_read import Beside
+    from qmd.search.parallel_read import SecondReader
     from qmd.vectors.knn import Meaning, Near, Nearest
 
     # A row of a full-text table: (rowid, length in average lengths, rows of the table, positions by phrase and column).
     Located = tuple[int, float, int, Any]
 
     class Boost(Protocol):
-        """What lifts documents by their date: periods to look at, and how well a document matches (0-1)."""
+        """A lift of documents by their date: periods to look at, and how well a document matches (0-1)."""
 
         @property
         def periods(self) -> list[tuple[int, int]]: ...
@@ -57,20 +57,20 @@ class Explanation:
 
 
 class Searcher:
-    """Any number of searches over one connection; independent reads run in parallel on ``beside``.
+    """Any number of searches over one connection; independent reads run in parallel on ``second``.
 
     Attributes describe the last search. ``share``: what its best document has of what endless matches of every term
     would give. ``passages``: how many there are to search. ``cosine``: that of the nearest chunk, None if no vector
-    took part. ``covered``: as ``scoring.covered``, None if there are passages enough to tell what is rare.
+    took part. ``covered``: as ``scoring.covered``, None if there are passages enough to know rare words.
     """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
     # a name of its own.
     _made = 0
 
-    def __init__(self, connection: apsw.Connection, beside: Beside | None = None) -> None:
+    def __init__(self, connection: apsw.Connection, second: SecondReader | None = None) -> None:
         self.connection = connection
-        self.beside = beside
+        self.second = second
         self.analyzer = Analyzer(connection)
         self.share = 0.0
         self.passages = 0
@@ -158,7 +158,10 @@ class _Query:
     __slots__ = ("frequencies", "full", "nominating", "skip", "terms")
 
     def __init__(self, terms: Terms, known: list[int]) -> None:
-        """``known``: how many passages have each phrase. Phrases that none has are left out, unless none has any."""
+        """Build both expressions; ``known`` is how many passages have each phrase.
+
+        Phrases that no passage has are left out, unless no passage has any.
+        """
         live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
         rare: list[int] = []
         spent = 0
@@ -193,7 +196,7 @@ class _Ranking:
         self._query: _Query | None = None
         self._named: set[int] = set()
         self._scored: dict[int, Scored] = {}
-        # What a term counts in a row, and in a span.
+        # The weight of each term in a row, and in a span.
         self._weights: list[float] = []
         self._span_weights: list[float] = []
         self._ceiling = 1.0
@@ -236,9 +239,10 @@ class _Ranking:
         return min(self._connection.execute(query, (stem,)).get or 0 for stem in stems)
 
     def _find_named(self, question: str) -> None:
-        """Find the documents whose title is the question, or ends with it behind a dot, if that is a single name.
+        """Find the documents with the question as their title, or at its end behind a dot, if the question is a single
+        name.
 
-        A name without other words asks for what has the name, not for what mentions it most.
+        A name without other words asks for the thing of that name, not for what mentions it most.
         """
         name = question.removesuffix("()")
         if all(part.isidentifier() for part in name.split(".")):
@@ -271,7 +275,7 @@ class _Ranking:
             self.covered = scoring.covered(terms.stems, terms.term, terms.count, list(self._held.values()))
 
     def _add_nearest(self, meaning: Meaning | None) -> None:
-        """Add the documents whose chunks are nearest; they take part whether or not a word of theirs matches."""
+        """Add the documents of the nearest chunks; they take part even if no word of theirs matches."""
         if meaning is None:
             return
         self._nearest = nearest = meaning.nearest(self._connection, self._filters, restricted=self._restricted)
@@ -345,10 +349,10 @@ class _Ranking:
     def _begin(self, nomination: _Nomination, depth: int) -> Callable[[], set[int]]:
         """Nominate on the other connection, if that is free in time; return a function that gives the ids."""
         later = None
-        if self._searcher.beside is not None:
+        if self._searcher.second is not None:
             from qmd.search.parallel_read import Later
 
-            later = Later(self._searcher.beside, lambda other: nomination.best(other, depth))
+            later = Later(self._searcher.second, lambda other: nomination.best(other, depth))
 
         def found() -> set[int]:
             there: set[int] | None = later.outcome() if later is not None else None
@@ -412,7 +416,7 @@ class _Ranking:
             for passage in range(first, first + count)
         }
 
-    # What ``rank`` found.
+    # Results of ``rank``.
 
     def hits(self, limit: int) -> list[Hit]:
         """Return the best ``limit`` documents that the filters let through."""

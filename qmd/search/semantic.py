@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     # A text, and whether it is a document that answers rather than a question.
     Asked = tuple[str, bool]
-    # Of each int8, empty where the encoder knows nothing of it.
+    # An int8 vector each, empty if the encoder knows nothing of the text.
     Encode = Callable[[Sequence[Asked]], list[bytes]]
 
 
@@ -46,7 +46,7 @@ class Found(lex.Found):
         self.piece = (near.start, near.end)
 
     def chunk(self, body: str) -> tuple[int, int]:
-        """(start, length) of the piece in UTF-16 units of ``body``."""
+        """Return (start, length) of the piece in UTF-16 units of ``body``."""
         start, end = self.piece
         return ecma.length(body[:start]), ecma.length(body[start:end])
 
@@ -65,7 +65,7 @@ class Semantic:
 
     @property
     def name(self) -> str:
-        """``provider/model``."""
+        """Return ``provider/model``."""
         return self._space.name
 
     def prepare(self, lines: Iterable[Asked]) -> None:
@@ -82,9 +82,9 @@ class Semantic:
         hyde: bool = False,
         filters: Filters | None = None,
     ) -> list[Found]:
-        """The documents nearest to ``query``, best first; with ``hyde`` it is a document that answers, not a question.
+        """Return the documents nearest to ``query``, best first; with ``hyde`` the query is a document that answers.
 
-        Raises BrainError where the provider fails, apsw.Error.
+        Raises BrainError if the provider fails, apsw.Error.
         """
         found: list[Found] = []
         vector = b""
@@ -92,7 +92,7 @@ class Semantic:
             asked = (query, hyde)
             vector = self._ready[asked] if asked in self._ready else self._encode([asked])[0]
         if vector:
-            with self._connection:  # one state of the index: while a model is loaded, vectors may be made anew
+            with self._connection:  # one state of the index: while a model is loaded, vectors may be computed again
                 found = self._nearest(vector, limit, collections, filters)
         return found
 
@@ -118,7 +118,7 @@ class Semantic:
 
 
 def space_of(connection: apsw.Connection, section: dict[str, Any], provider: str = "", model: str = "") -> Space | None:
-    """The space that would be asked: None where nothing is embedded by that model."""
+    """Return the space that would be asked, None if nothing is embedded by that model."""
     space = spaces.find(connection, *embedder(section, provider, model))
     return space if space is not None and spaces.count(connection, space) else None
 
@@ -131,9 +131,9 @@ def opened(
     model: str = "",
     light: bool = False,
 ) -> Semantic | str:
-    """What searches by meaning, or why nothing can. Raises apsw.Error.
+    """Return a search by meaning, or why there is none. Raises apsw.Error.
 
-    ``light``: by the table that is fitted to the model, where there is one, so that nothing large is loaded.
+    ``light``: use the table that is fitted to the model, if there is one, so that nothing large is loaded.
     """
     space = space_of(connection, section, provider, model)
     if space is None:
@@ -162,7 +162,7 @@ def _by_model(source: Provider) -> Encode:
 
     def encode(lines: Sequence[Asked]) -> list[bytes]:
         if not isinstance(source, Remote):
-            # Beside others in a batch a text has another vector, by a little; and nobody is waited for.
+            # In a batch a text has a slightly different vector; and a local model waits for nobody.
             return [quantise(source.embed([text], question=not hyde))[0] for text, hyde in lines]
         source.hurry(QUESTION_S)
         found = dict.fromkeys(lines, b"")

@@ -49,7 +49,7 @@ class Structured:
 
 
 def parse(query: str) -> Structured | None:
-    """The typed lines of ``query``, or None for plain text, which is to be expanded. Raises QueryError."""
+    """Return the typed lines of ``query``, None for plain text, which is to be expanded. Raises QueryError."""
     lines = [(number, text) for number, raw in enumerate(query.split("\n"), 1) if (text := ecma.trim(raw))]
     searches: list[Search] = []
     intent = ""
@@ -89,13 +89,13 @@ def parse(query: str) -> Structured | None:
 
 
 def plain(query: str) -> str:
-    """The words of a query in which ``parse`` finds no typed line, without an ``expand:`` before them."""
+    """Return the words of a query without typed lines, without an ``expand:`` before them."""
     found = _EXPAND.match(text := ecma.trim(query))
     return ecma.trim(text[found.end() :]) if found else query
 
 
 def check(searches: list[Search]) -> None:
-    """Whether each search may be run as its kind. Raises QueryError."""
+    """Check that each search may be run as its kind. Raises QueryError."""
     for search in searches:
         where = f"Line {search.line}" if search.line else "Structured search"
         if "\n" in search.query or "\r" in search.query:
@@ -106,7 +106,7 @@ def check(searches: list[Search]) -> None:
 
 
 def lex_error(query: str) -> str | None:
-    """What is wrong with a ``lex`` query, or None."""
+    """Return the fault of a ``lex`` query, or None."""
     if "\n" in query or "\r" in query:
         return "Lex queries must be a single line. Remove newline characters or split into separate lex: lines."
     if query.count('"') % 2:
@@ -115,13 +115,13 @@ def lex_error(query: str) -> str | None:
 
 
 def semantic_error(query: str) -> str | None:
-    """What is wrong with a ``vec`` or ``hyde`` query, or None: they know no exclusion."""
+    """Return the fault of a ``vec`` or ``hyde`` query, or None: they know no exclusion."""
     if _NEGATION.search(query):
         return "Negation (-term) is not supported in vec/hyde queries. Use lex for exclusions."
     return None
 
 
 def intent_terms(intent: str) -> list[str]:
-    """The words of an intent that say what is looked for, lowercase, punctuation around them taken off."""
+    """Return the words of an intent that name the thing looked for, lowercase, without punctuation around them."""
     found = [_AROUND.sub("", word) for word in ecma.words(intent.lower())]
     return [word for word in found if ecma.length(word) > 1 and word not in _STOP]

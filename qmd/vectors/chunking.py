@@ -53,12 +53,12 @@ Fence = tuple[int, int]
 
 
 def breaks(text: str) -> list[Break]:
-    """The places where ``text`` may be cut, in order; of several at one position the best."""
+    """Return the places where ``text`` may be cut, in order; of several at one position the best."""
     return breaks_at(_Units(text).searchable())
 
 
 def fences(text: str) -> list[Fence]:
-    """(start, end) of each fenced code block; one that nothing closes runs to the end."""
+    """Return (start, end) of each fenced code block; a block that nothing closes runs to the end."""
     return fences_at(_Units(text).searchable())
 
 
@@ -69,7 +69,7 @@ def cutoff(
     decay: float = _DECAY,
     closed: list[Fence] | None = None,
 ) -> int:
-    """The best place to cut at most ``window`` before ``target``, nearer ones preferred, never inside a fence."""
+    """Return the best place to cut in the ``window`` before ``target``, nearer ones preferred, never inside a fence."""
     best, score = target, -1.0
     for place in places[bisect_left(places, (target - window,)) :]:
         if place.pos > target:
@@ -90,9 +90,9 @@ def chunk(
     window: int = WINDOW_CHARS,
     more: Sequence[Break] = (),
 ) -> list[Chunk]:
-    """``text`` in chunks of at most ``size`` units that overlap by ``overlap``; at least one, however short it is.
+    """Return ``text`` in chunks of at most ``size`` units that overlap by ``overlap``; at least one, however short.
 
-    ``more`` are places to cut besides those that the text itself shows, in characters.
+    ``more`` are further places to cut, in characters.
     """
     units = _Units(text)
     if units.length <= size:
@@ -134,7 +134,7 @@ class _Units:
         return self._raw[2 * start : 2 * end].decode("utf-16-le", "replace")
 
     def whole(self, position: int, floor: int) -> int:
-        """``position``, moved by one where it would part a surrogate pair: back, unless that falls to ``floor``."""
+        """Return ``position``, moved by one if it would split a surrogate pair: back, unless that is at ``floor``."""
         if self._raw is None or not 0 < position < self.length:
             return position
         if not (_is_high(self._raw, position - 1) and _is_low(self._raw, position)):
@@ -154,14 +154,14 @@ class _Units:
         return moved
 
     def searchable(self) -> str:
-        """A text of one character a unit, in which line ends, marks and digits are where they were."""
+        """Return a text of one character per unit, in which line ends, marks and digits keep their places."""
         if self._raw is None:
             return self.text
         return "".join(map(chr, memoryview(self._raw).cast("H")))
 
 
 def breaks_at(text: str) -> list[Break]:
-    """``breaks``, in characters."""
+    """Return ``breaks``, in characters."""
     found: dict[int, Break] = {}
     for pattern, score, kind in _BREAKS:
         for match in pattern.finditer(text):
@@ -184,7 +184,7 @@ def merged(places: list[Break], more: Sequence[Break]) -> list[Break]:
 
 
 def fences_at(text: str) -> list[Fence]:
-    """``fences``, in characters."""
+    """Return ``fences``, in characters."""
     marks = [match.span() for match in re.finditer(r"\n```", text)]
     found = [(opening[0], closing[1]) for opening, closing in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:

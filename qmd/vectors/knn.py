@@ -29,7 +29,8 @@ _MOST = 4096
 class Near:
     """How near a document is: ``cosine``, the mean of those of its nearest piece and its nearest section.
 
-    ``chunk`` is the nearest of them all; ``start`` and ``end`` (characters) are where it stands, once ``place`` knows.
+    ``chunk`` is the nearest of all; ``start`` and ``end`` are its place (characters), once ``place`` has filled them
+    in.
     """
 
     __slots__ = ("best", "chunk", "cosine", "end", "start")
@@ -58,9 +59,9 @@ class Nearest:
 
 
 class Look:
-    """What ``chunks`` is to find, told to a process that has the vectors of ``index`` in memory.
+    """A search for ``chunks``, for a process that has the vectors of ``index`` in memory.
 
-    ``among`` and ``bindings`` select those that it may find, "" all; ``limit`` documents are wanted.
+    ``among`` and ``bindings`` select the chunks that it may find, "" all; ``limit`` documents are wanted.
     """
 
     __slots__ = ("among", "bindings", "index", "limit", "space")
@@ -99,7 +100,7 @@ class Meaning:
         self._found = found
 
     def nearest(self, connection: apsw.Connection, filters: Filters, *, restricted: bool) -> Nearest:
-        """As the function of this name. Raises apsw.Error, EngineMissing where ``vec0`` is needed and missing."""
+        """Return ``nearest`` of the vector. Raises apsw.Error, EngineMissing if ``vec0`` is needed and missing."""
         found = self._found() if self._found is not None else None
         if found is None:
             spaces.load(connection)
@@ -110,9 +111,9 @@ class Meaning:
 def nearest(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool = True
 ) -> Nearest:
-    """The documents nearest to ``vector`` (int8, of length 127) among those that ``filters`` let through.
+    """Return the documents nearest to ``vector`` (int8, of length 127) among those that ``filters`` let through.
 
-    ``limit`` of them are wanted; ``restricted`` is False where the filters let all through. Raises apsw.Error; ``vec0``
+    ``limit`` documents are wanted; ``restricted`` is False if the filters let all through. Raises apsw.Error; ``vec0``
     must be loaded.
     """
     return documents(connection, chunks(connection, space, vector, filters, restricted, limit), filters)
@@ -121,9 +122,9 @@ def nearest(
 def enough(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, limit: int, *, restricted: bool
 ) -> Nearest:
-    """As ``nearest``, of twice as many chunks each time until ``limit`` documents are found.
+    """Return ``nearest``, of twice as many chunks each time until ``limit`` documents are found.
 
-    It ends once all chunks were looked at, or as many as vec0 gives. Raises as ``nearest`` does.
+    Stop once all chunks were looked at, or as many as vec0 gives. Raises as ``nearest`` does.
     """
     most = _depth(connection, space, limit)
     while True:
@@ -135,7 +136,7 @@ def enough(
 
 
 def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], filters: Filters) -> Nearest:
-    """The documents that ``chunks`` are of, as far as ``filters`` let them through. Raises apsw.Error.
+    """Return the documents of ``chunks``, as far as ``filters`` let them through. Raises apsw.Error.
 
     The chunks are (id, L2 distance of vectors of length 127), nearest first.
     """
@@ -147,7 +148,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     for chunk, cosine in found:
         first.setdefault(chunk // SPAN, (chunk, cosine))
     rows = vectors.documents_of(connection, first, filters)
-    # Of what is not among the nearest no more is known than that it is no nearer than the last of them.
+    # A chunk that is not among the nearest is no nearer than the last of them: no more is known.
     scales = {cut: [floor, floor] for cut, _, last in rows if last == spaces.SECTION}
     if scales:
         kinds: Any = connection.execute(
@@ -167,7 +168,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
 
 
 def place(connection: apsw.Connection, near: Near) -> None:
-    """Fill in where the chunk stands. Raises apsw.Error."""
+    """Fill in the chunk's place. Raises apsw.Error."""
     near.start, near.end = vectors.span(connection, near.chunk) or (near.start, near.end)
 
 
@@ -179,7 +180,7 @@ def scan(
     only: str = "",
     bindings: Sequence[Any] = (),
 ) -> list[tuple[int, float]]:
-    """(chunk, L2 distance) of the ``limit`` nearest of all vectors, nearest first. Raises apsw.Error.
+    """Return (chunk, L2 distance) of the ``limit`` nearest of all vectors, nearest first. Raises apsw.Error.
 
     ``only`` is SQL that restricts them, ``bindings`` its parameters.
     """
@@ -191,17 +192,17 @@ def scan(
 
 
 def depth(blocks: int, limit: int) -> int:
-    """How many chunks are looked at for ``limit`` documents in a space whose table has so many ``blocks``."""
+    """Return how many chunks to look at for ``limit`` documents in a space with so many ``blocks`` in its table."""
     return max(DEPTH if blocks <= _FEW_BLOCKS else DEPTH_OF_MANY, min(_EACH * limit, _MOST))
 
 
 def chunks(
     connection: apsw.Connection, space: Space, vector: bytes, filters: Filters, restricted: bool, limit: int
 ) -> list[tuple[int, float]]:
-    """(chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
+    """Return (chunk, L2 distance) of the nearest, ``depth`` of them, nearest first.
 
-    By signs, where one of those found is of a cut that does not answer yet, all vectors that may be found are scanned
-    instead: it takes as long as a restricted search, and finds also the few that signs miss.
+    If a search by signs finds a cut that does not answer yet, all permitted vectors are scanned instead. A scan takes
+    as long as a restricted search, and also finds the few that signs miss.
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
@@ -230,9 +231,9 @@ def _chunks(
 def answering(space: Space) -> str:
     """SQL that selects the ids of all vectors of a space but those of cuts that do not answer yet.
 
-    Whether a document answers is not asked here, as little as where no cut is under way: ``documents`` leaves out those
-    that do not. vec0 takes the ids that it may find from ``rowid IN``, and looks at ``NOT IN`` only once it has chosen
-    (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md); its ``_rowids`` has one row for each vector.
+    ``documents`` leaves out documents that do not answer. vec0 takes the ids that it may find from ``rowid IN``, and
+    looks at ``NOT IN`` only once it has chosen (https://github.com/asg017/sqlite-vec/blob/main/ARCHITECTURE.md). Its
+    ``_rowids`` has one row for each vector.
     """
     return (
         f'SELECT rowid FROM "{space.table}_rowids" WHERE rowid / {SPAN} NOT IN'
@@ -241,7 +242,7 @@ def answering(space: Space) -> str:
 
 
 def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) -> bool:
-    """Whether any of the chunks is of a cut that does not answer yet."""
+    """Return True if any of the chunks is of a cut that does not answer yet."""
     cuts = {chunk // SPAN for chunk, _ in found}
     row = connection.execute(
         f"SELECT 1 FROM brain_cuts t WHERE t.id IN ({','.join(map(str, cuts))}) AND NOT {spaces.ANSWERS} LIMIT 1"
@@ -250,7 +251,7 @@ def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) 
 
 
 def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
-    """By signs where there are so many vectors that they have a table."""
+    """Search by signs if the space has a table of them, else scan."""
     state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
     if state is not None:
         from qmd.index import coarse
@@ -261,5 +262,5 @@ def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -
 
 
 def _cosine(distance: float) -> float:
-    """Of two vectors of length 127 whose L2 distance is given."""
+    """Return the cosine of two vectors of length 127 from their L2 distance."""
     return 1.0 - distance * distance / (2 * 127 * 127)

@@ -1,6 +1,6 @@
-"""The models that qmd 2.8.3 names by default, its prompts, and how it tells one model's vectors from another's.
+"""Models that qmd 2.8.3 names by default, its prompts and fingerprints, and how many texts still lack vectors.
 
-No model is loaded here: an index says which vectors it has, and these functions say which it lacks.
+No model is loaded here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHUNK_WINDOW_TOKENS = 200
 
 
 def resolve(configured: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The URI in force for ``embed``, ``rerank`` and ``generate``: configured, else the environment's, else qmd's."""
+    """Return the URI in force for ``embed``, ``rerank`` and ``generate``: configured, the environment's, or qmd's."""
     return {
         slot: configured.get(slot) or environ.get(f"QMD_{slot.upper()}_MODEL") or default
         for slot, default in DEFAULTS.items()
@@ -37,14 +37,14 @@ def resolve(configured: Mapping[str, str], environ: Mapping[str, str]) -> dict[s
 
 
 def query_prompt(query: str, model: str) -> str:
-    """The text that is embedded for a query."""
+    """Return the text that is embedded for a query."""
     if _is_qwen(model):
         return f"Instruct: Retrieve relevant documents for the given query\nQuery: {query}"
     return f"task: search result | query: {query}"
 
 
 def document_prompt(text: str, title: str | None, model: str) -> str:
-    """The text that is embedded for a piece of a document."""
+    """Return the text that is embedded for a piece of a document."""
     if _is_qwen(model):
         return f"{title}\n{text}" if title else text
     return f"title: {title or 'none'} | text: {text}"
@@ -64,7 +64,7 @@ def fingerprint(model: str = EMBED) -> str:
 
 
 def cache_key(purpose: str, body: Mapping[str, str]) -> str:
-    """The key of ``llm_cache`` for an answer of a model."""
+    """Return the key of ``llm_cache`` for an answer of a model."""
     import hashlib
     import json
 
@@ -128,7 +128,7 @@ def status(connection: apsw.Connection, model: str = "", embedding: dict[str, An
 
 
 def short_name(uri: str) -> str:
-    """A model's file name, or its URI cut to 56 characters."""
+    """Return a model's file name, or its URI cut to 56 characters."""
     if uri.startswith("hf:"):
         return uri.rpartition("/")[2] or uri
     return f"{uri[:53]}..." if len(uri) > 56 else uri

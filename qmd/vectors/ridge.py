@@ -1,8 +1,8 @@
-"""Tokens' vectors whose weighted mean comes near a model's vector of the text they are in, drawn to what was known.
+"""Ridge regression of token vectors: their weighted mean comes near a model's vector of the text they are in.
 
-Minimises ‖XT − Y‖² + λ‖T − T₀‖² by conjugate gradients, one column a dimension: a row of X is a text's tokens, each
-weighted a/(a + p) by its share p of all tokens (Arora, Liang and Ma, ICLR 2017) and divided by their sum; Y are the
-texts' vectors; T₀ is the table known before.
+It minimises ‖XT − Y‖² + λ‖T − T₀‖² by conjugate gradients, one column a dimension. A row of X is a text's tokens, each
+weighted a/(a + p) by its share p of all tokens. The weights are divided by their sum (Arora, Liang and Ma, ICLR 2017).
+Y are the texts' vectors; T₀ is the table known before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK = 4096
 
 
 def weights(counts: Whole) -> Matrix:
-    """What each token counts, by how often it occurs."""
+    """Return the weight of each token, by how often it occurs."""
     import numpy as np
 
     found: Matrix = (_SMOOTHING / (_SMOOTHING + counts / counts.sum())).astype(np.float32)
@@ -45,9 +45,9 @@ def fit(
     deadline: float | None,
     progress: Progress | None,
 ) -> Matrix | None:
-    """``table`` with other rows for the tokens that occur in ``rows``, whose texts' vectors are ``wanted``.
+    """Return ``table`` with new rows for the tokens in ``rows``, the texts with the vectors ``wanted``.
 
-    ``counted`` is what each token counts. None past the deadline (``time.monotonic()``).
+    ``counted`` is the weight of each token. None past the deadline (``time.monotonic()``).
     """
     counts = _Counts(rows, counted)
     solved = _solve(counts, wanted, table[counts.tokens], deadline, progress)
@@ -59,7 +59,7 @@ def fit(
 
 
 def past(deadline: float | None) -> bool:
-    """Whether ``deadline`` (``time.monotonic()``) is over; None never is."""
+    """Return True if ``deadline`` (``time.monotonic()``) is over; None never is."""
     return deadline is not None and time.monotonic() > deadline
 
 
@@ -93,7 +93,7 @@ class _Counts:
 
 
 def _product(target: Whole, source: Whole, value: Matrix, matrix: Matrix, size: int) -> Matrix:
-    """The sum of ``value[i] * matrix[source[i]]`` in row ``target[i]``; ``target`` is sorted."""
+    """Return the sum of ``value[i] * matrix[source[i]]`` in row ``target[i]``; ``target`` is sorted."""
     import numpy as np
 
     result = np.zeros((size, matrix.shape[1]), dtype=np.float32)

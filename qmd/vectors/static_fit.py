@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 # More chunks than this are drawn from: the fit is no better, and takes longer.
 _CHUNKS = 12_000
-# Of fewer chunks words find what there is.
+# With fewer chunks, words find everything.
 LEAST = 20
 # Every so manyth chunk is kept out, to say what the table is worth; of few chunks more, so that these are some.
 _HELD_OUT = 20
 _SOME = 8
-# A table is made anew once so much more has been embedded.
+# A table is fitted again once so much more has been embedded.
 _GROWTH = 1.2
 
 
@@ -55,12 +55,12 @@ def can(provider: Any) -> bool:
 
 
 def exists(connection: apsw.Connection, space: Space) -> bool:
-    """Whether a space has a table that questions are asked by. Raises apsw.Error."""
+    """Return True if a space has a table for questions. Raises apsw.Error."""
     return not isinstance(static_query.of(connection, space), str)
 
 
 def due(connection: apsw.Connection, space: Space) -> bool:
-    """Whether a space has no whole table, or has grown well past the one it has. Raises apsw.Error."""
+    """Return True if a space has no whole table, or has grown well past its table. Raises apsw.Error."""
     count = spaces.count(connection, space)
     if count < LEAST:
         return False
@@ -145,7 +145,7 @@ def _quality(table: Matrix, weights: Matrix, rows: Sequence[Whole], wanted: Matr
 
 
 def _sample(connection: apsw.Connection, space: Space) -> tuple[list[str], Matrix]:
-    """The texts of at most ``_CHUNKS`` chunks, whole documents at a time and spread over all, and their vectors."""
+    """Return the texts of at most ``_CHUNKS`` chunks, whole documents spread over all, and their vectors."""
     import numpy as np
 
     texts: list[str] = []

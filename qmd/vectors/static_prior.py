@@ -1,7 +1,7 @@
-"""What all query tables of a model begin with: its vectors of single tokens, fitted to prose.
+"""Prior of the query tables of a model: its vectors of single tokens, fitted to prose.
 
-A single token alone says little of what it adds to a text, and a home's own chunks have few of the words that it may
-be asked in. The prose is what every installation has: paragraphs of the documentation of Python's standard library.
+A single token says little of what it adds to a text, and a home's own chunks have few of the words of future questions.
+The prose is what every installation has: paragraphs of the documentation of Python's standard library.
 docs/retrieval.md has the measurements.
 """
 
@@ -30,7 +30,7 @@ _DOCUMENTATION = re.compile(r'"""(.+?)"""', re.DOTALL)
 _NOT_THE_LIBRARY = frozenset(("test", "tests", "site-packages", "dist-packages", "__pycache__"))
 _TOKENS_BATCH = 64
 _PROSE_BATCH = 8
-# Of each number of the prior, on the disk while it is made: float16 of the single tokens, of their next state, of it.
+# Bytes of each number of the prior on the disk while it is fitted: three of float16.
 BYTES = 6
 # Batches between two writes of what is done.
 _OFTEN = 64
@@ -39,9 +39,9 @@ _OFTEN = 64
 def prior(
     provider: Any, tokens: int, space: Space, folder: str, deadline: float | None, progress: Progress | None
 ) -> Matrix | None:
-    """A row for each token of the vocabulary, from ``folder`` as far as that has it; None past the deadline.
+    """Return a row for each token of the vocabulary, from ``folder`` as far as it has them; None past the deadline.
 
-    Raises OSError, and what the provider raises where it fails.
+    Raises OSError, and what the provider raises if it fails.
     """
     import numpy as np
 
@@ -87,7 +87,7 @@ def prior(
 
 
 def exists(space: Space, folder: str) -> bool:
-    """Whether ``folder`` has the prior of a space's model."""
+    """Return True if ``folder`` has the prior of a space's model."""
     return os.path.isfile(_path(space, folder))
 
 
@@ -96,7 +96,7 @@ def _path(space: Space, folder: str) -> str:
 
 
 def encoded(provider: Any, texts: Sequence[str]) -> list[Whole]:
-    """The token ids of each text."""
+    """Return the token ids of each text."""
     import numpy as np
 
     found = provider.tokenizer.encode_batch(list(texts), add_special_tokens=False)
@@ -104,9 +104,9 @@ def encoded(provider: Any, texts: Sequence[str]) -> list[Whole]:
 
 
 def paragraphs(most: int) -> list[str]:
-    """At most ``most`` paragraphs of some words each, the shortest first; the same ones of the same library.
+    """Return at most ``most`` paragraphs of some words each, the shortest first; the same ones of the same library.
 
-    None where Python came without the sources of its library.
+    There are none if Python came without the sources of its library.
     """
     found: dict[str, None] = {}
     for path in _library():
@@ -126,7 +126,7 @@ def paragraphs(most: int) -> list[str]:
 
 
 def _library() -> Iterator[str]:
-    """Its files, in an order that mixes the packages."""
+    """Return the library's files, in an order that mixes the packages."""
     root = sysconfig.get_paths()["stdlib"]
     files = []
     for folder, folders, names in os.walk(root):
@@ -137,7 +137,7 @@ def _library() -> Iterator[str]:
 
 
 def _read(path: str, tokens: int, dimensions: int) -> Matrix | None:
-    """The matrix; None where there is none, or not the whole of it."""
+    """Return the matrix, None if it is missing or incomplete."""
     import numpy as np
 
     found = np.fromfile(path, dtype=np.float16) if os.path.isfile(path) else np.empty(0, dtype=np.float16)
@@ -153,7 +153,7 @@ def _grown(
     progress: Progress | None,
     what: str,
 ) -> Matrix | None:
-    """All rows of a matrix that ``path`` has the first rows of; None past the deadline, with what is done written."""
+    """Return all rows of a matrix that begins with those in ``path``; None past the deadline, with the work written."""
     import numpy as np
 
     from core.files import write_atomic

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         """Turns a question into a vector of one space.
 
         ``kind`` is ``static`` or ``model``; ``level`` is the cosine that questions reach even where there is no answer,
-        None where that is not known. ``fingerprint`` is that of the space whose vectors these can be compared with.
+        None if that is not known. ``fingerprint`` is that of the space with comparable vectors.
         """
 
         kind: str
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         fingerprint: str
 
         def begin(self, question: str, look: Look | None = None) -> Begun | None:
-            """Begin to encode; None where the question has nothing that the encoder knows.
+            """Begin to encode; return None if the question has nothing that the encoder knows.
 
             An encoder that has the vectors of a space in memory also finds the nearest to the question's.
             """
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
         """A question that is being encoded."""
 
         def vector(self) -> bytes:
-            """The question's vector, int8 of length 127."""
+            """Return the question's vector, int8 of length 127."""
             ...
 
         def chunks(self) -> list[tuple[int, float]] | None:
-            """What ``look`` asked for, as ``qmd.vectors.knn.chunks`` gives it; None where it is to be looked up."""
+            """Return the answer to ``look``, as ``qmd.vectors.knn.chunks``; None if the caller must look."""
             ...
 
     from collections.abc import Callable
 
-    # Whether a piece is one of the model's.
+    # True for a piece of the model.
     IsPiece = Callable[[str], bool]
 
 # Bump with whatever makes tables of before unusable.
 VERSION = 3
-# Of a table that says less about texts it has not seen, questions are not asked.
+# A table that says less about unseen texts is not used.
 LEAST_QUALITY = 0.5
 # Cosines that the best passage has for questions of another corpus (docs/retrieval.md). A table comes nearer to what
 # it was fitted to: from a thousand chunks on its level is higher by so much for each tenfold.
@@ -65,7 +65,7 @@ MODEL_LEVEL = 0.28
 # No row's scale comes near: a damaged one would drown all others.
 _MOST = 1e9
 _INFINITE = float("inf")
-# Of a long question the first so many words are read.
+# Words of a long question that are read.
 _WORDS = 96
 
 TABLES = """
@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS brain_static (
 
 
 class Known:
-    """A question whose vector is known at once; what is near it is for others to find."""
+    """A question with its vector known at once; nothing is looked up for it."""
 
     __slots__ = ("_vector",)
 
@@ -96,11 +96,11 @@ class Known:
         self._vector = vector
 
     def vector(self) -> bytes:
-        """The vector."""
+        """Return the vector."""
         return self._vector
 
     def chunks(self) -> None:
-        """Nothing."""
+        """Return None: the caller looks."""
 
 
 class StaticQuery:
@@ -133,9 +133,9 @@ class StaticQuery:
         self.level: float | None = STATIC_LEVEL + _LEVEL_STEP * max(0.0, log10(max(1, chunks) / _LEVEL_CHUNKS))
 
     def begin(self, question: str, look: Look | None = None) -> Known | None:  # noqa: ARG002  # it has no other vectors
-        """The question's vector; None where ``encode`` gives none.
+        """Return the question's vector, None if ``encode`` gives none.
 
-        Raises as that does, and EngineMissing where it gives none because of damage.
+        Raises as ``encode`` does, and EngineMissing if damage is why there is none.
         """
         vector = self.encode(question)
         if self._damaged and not vector:
@@ -143,9 +143,9 @@ class StaticQuery:
         return Known(vector) if vector else None
 
     def encode(self, question: str) -> bytes:
-        """The question's vector, int8, of length 127; empty where no token of it is in the table.
+        """Return the question's vector, int8, of length 127; empty if no token of it is in the table.
 
-        A damaged row is none: the tokens that are whole answer. Raises EngineMissing where there are no rows at all,
+        A damaged row is skipped: the tokens that are whole answer. Raises EngineMissing if there are no rows at all,
         apsw.Error.
         """
         self._damaged = False
@@ -189,7 +189,7 @@ class StaticQuery:
 
 
 def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
-    """The table of a space, or why there is none that could be used. Raises apsw.Error."""
+    """Return the table of a space, or why none can be used. Raises apsw.Error."""
     try:
         row: Any = connection.execute(
             "SELECT version, fingerprint, quality, vectors FROM brain_static_fits WHERE model = ?", (space.id,)
@@ -208,13 +208,13 @@ def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
 
 
 def is_whole(row: tuple[Any, ...]) -> bool:
-    """Whether (…, …, quality, vectors) of ``brain_static_fits`` are numbers that can be."""
+    """Return True if (…, …, quality, vectors) of ``brain_static_fits`` are possible numbers."""
     quality, count = row[2:]
     return type(quality) is float and -1 <= quality <= 2 and type(count) is int and 0 <= count < 1 << 62
 
 
 def unit(vector: list[float]) -> bytes:
-    """``vector`` at length 127 as int8; empty where it has no length."""
+    """Return ``vector`` at length 127 as int8; empty if it has no length."""
     length = sum(value * value for value in vector) ** 0.5
     if not 0 < length < _INFINITE:
         return b""
@@ -238,7 +238,7 @@ def words(text: str) -> list[str]:
 
 
 def pieces(word: str, known: IsPiece) -> list[str]:
-    """The longest known pieces of a word from its left, later ones with ``##``; none where one is unknown."""
+    """Return the longest known pieces of a word from its left, later ones with ``##``; none if one is unknown."""
     if len(word) > LONGEST:
         return []
     found: list[str] = []
@@ -265,7 +265,7 @@ def _ascii_words(text: str) -> list[str]:
                 start = index
             continue
         if (character < " " and character not in "\t\n\r") or character == "\x7f":
-            # A control character is not there at all: what stands on its two sides is one word.
+            # A control character is dropped: the text on its two sides is one word.
             return _words(text)
         if start >= 0:
             found.append(text[start:index].lower())

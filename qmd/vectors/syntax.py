@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 REGEX = "regex"
 
-# Bump with any change that moves a cut: code is then cut anew, and what differs embedded anew.
+# Bump with any change that moves a cut: code is then cut again, and what differs is embedded again.
 VERSION = 2
 
 # Not installed; of a version that tree-sitter does not read, or without a node that is asked for; another package of
@@ -102,15 +102,15 @@ _QUERIES["cpp"] = f"""{_QUERIES["c"]}
 
 
 def language_of(path: str, strategy: str = AUTO) -> str:
-    """The grammar by which a file is cut under a strategy; "" where it is cut by the plain rule."""
+    """Return the grammar that cuts a file under a strategy, "" for the plain rule."""
     return grammars.language_of(path) if strategy == AUTO else ""
 
 
 def breaks(text: str, language: str) -> list[Break]:
-    """The places before the definitions of ``text``, in characters and in order; of several at one the best.
+    """Return the places before the definitions of ``text``, in characters and in order; of several at one the best.
 
-    None for a text that is too long, that exceeds a bound or is too tangled (``grammars.is_tangled``), and where the
-    grammar is missing or of another make: it is cut by the plain rule.
+    None for a text that is too long, exceeds a bound or is too tangled (``grammars.is_tangled``), and if the grammar is
+    missing or of another make: the plain rule cuts it.
     """
     if not mark(language):
         return []
@@ -130,7 +130,7 @@ def breaks(text: str, language: str) -> list[Break]:
 
 @cache
 def _worker() -> Worker:
-    """The process that parses, for all threads of this one, because a hostile text stalls a grammar."""
+    """Return the process that parses, for all threads of this one, because a hostile text stalls a grammar."""
     from core.worker import Worker
 
     worker = Worker("qmd.vectors.syntax:answer", memory=grammars.MEMORY, timeout_s=grammars.TIMEOUT_S)
@@ -160,14 +160,15 @@ def answer(request: dict[str, str]) -> list[tuple[int, str]]:
 
 
 def mark(language: str) -> str:
-    """What a cut notes of how it came about; "" for the plain rule, also where the grammar cannot be used: a text is
-    cut anew once it can.
+    """Return the note of a cut about its origin, "" for the plain rule.
+
+    The note is also empty if the grammar cannot be used: the text is cut again once the grammar can be.
     """
     return f"{language}:{VERSION}" if language and not _fault(language) else ""
 
 
 def languages() -> dict[str, str]:
-    """Every grammar, and why it cannot be used: "" where it can."""
+    """Return every grammar, and why it cannot be used: "" if it can."""
     return {language: _fault(language) for language in _QUERIES}
 
 
@@ -207,7 +208,7 @@ def measure_code(connection: apsw.Connection) -> None:
 
 
 def code_share(text: str) -> float:
-    """The part (0–1) of a text's lines that are code: inside a fence, or indented like it."""
+    """Return the part (0-1) of a text's lines that are code: inside a fence, or indented like it."""
     code = count = 0
     fenced = False
     for line in text.splitlines():

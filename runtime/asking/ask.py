@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.parallel_read import Beside
+    from qmd.search.parallel_read import SecondReader
     from qmd.search.search import Searcher
     from qmd.vectors.static_query import Encoder
     from runtime.asking.meaning import Semantics
@@ -80,7 +80,7 @@ class Asker:
         self._semantics: Semantics | str | None = None
         self._reranking: Reranking | None = None
         # A second connection, which reads in parallel.
-        self._second: Beside | None = None
+        self._second: SecondReader | None = None
         self._deadline: store.Deadline | None = None
 
     def __enter__(self) -> Asker:
@@ -147,7 +147,7 @@ class Asker:
             from qmd.search.search import Searcher
 
             self._searcher = Searcher(self.connection)
-        self._searcher.beside = self._second
+        self._searcher.second = self._second
         return self._searcher
 
     def open_semantics(self) -> Semantics | str:
@@ -171,9 +171,9 @@ class Asker:
         return self._reranking
 
     def _open_second(self) -> None:
-        from qmd.search.parallel_read import Beside
+        from qmd.search.parallel_read import SecondReader
 
-        self._second = Beside(self.home.index)
+        self._second = SecondReader(self.home.index)
         self._second.deadline = self._deadline
 
 

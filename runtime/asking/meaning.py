@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from qmd.index.catalogue import Filters
     from qmd.index.spaces import Space
-    from qmd.search.parallel_read import Beside
+    from qmd.search.parallel_read import SecondReader
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
 
@@ -41,7 +41,7 @@ class Semantics:
         space: Space,
         encoder: Encoder,
         weights: dict[str, float],
-        second: Beside | None = None,
+        second: SecondReader | None = None,
     ) -> None:
         self._connection = connection
         self._second = second
@@ -78,7 +78,7 @@ class Semantics:
 
 
 def open_space(
-    connection: apsw.Connection, config: Config, encoder: Encoder | None, second: Beside | None = None
+    connection: apsw.Connection, config: Config, encoder: Encoder | None, second: SecondReader | None = None
 ) -> Semantics | str:
     """Return the semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
 

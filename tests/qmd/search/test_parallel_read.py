@@ -12,7 +12,7 @@ from core.errors import EngineMissing
 from qmd.index.catalogue import Filters
 from qmd.index.store import Deadline
 from qmd.search import parallel_read as module
-from qmd.search.parallel_read import Beside, Later
+from qmd.search.parallel_read import Later, SecondReader
 from qmd.search.search import Searcher
 from tests.qmd.corpus import indexed
 
@@ -28,32 +28,32 @@ def path(tmp_path: Path) -> str:
 
 
 def test_a_task_has_a_connection_and_thread_of_its_own_and_its_outcome_can_be_asked_for_twice(path: str) -> None:
-    beside = Beside(path)
+    reader = SecondReader(path)
     mine = threading.get_ident()
-    begun = beside.begin(lambda other: (threading.get_ident(), other.execute("SELECT count(*) FROM documents").get))
+    begun = reader.begin(lambda other: (threading.get_ident(), other.execute("SELECT count(*) FROM documents").get))
     assert begun is not None
     assert begun() == begun()
     assert begun()[0] != mine
     assert begun()[1] == 40
-    beside.close()
+    reader.close()
 
 
 def test_a_second_task_at_the_same_time_is_for_the_caller(path: str) -> None:
-    beside = Beside(path)
+    reader = SecondReader(path)
     go = threading.Event()
-    first = beside.begin(lambda _: go.wait(20))
-    assert beside.begin(lambda _: 1) is None
+    first = reader.begin(lambda _: go.wait(20))
+    assert reader.begin(lambda _: 1) is None
     go.set()
     assert first is not None
     assert first()
-    second = beside.begin(lambda _: 2)
+    second = reader.begin(lambda _: 2)
     assert second is not None
     assert second() == 2
-    beside.close()
+    reader.close()
 
 
 def test_a_task_for_later_is_done_after_the_one_before_it(path: str) -> None:
-    beside = Beside(path)
+    reader = SecondReader(path)
     done: list[str] = []
     go, begun = threading.Event(), threading.Event()
 
@@ -67,42 +67,42 @@ def test_a_task_for_later_is_done_after_the_one_before_it(path: str) -> None:
         begun.set()
         return task("later")
 
-    first = beside.begin(lambda _: task("first", wait=True))
+    first = reader.begin(lambda _: task("first", wait=True))
     assert first is not None
-    later = Later(beside, second)
+    later = Later(reader, second)
     go.set()
     assert begun.wait(20)
     assert later.outcome() == later.outcome() == 2
     assert done == ["first", "later"]
-    beside.close()
+    reader.close()
 
 
 def test_a_task_that_has_not_begun_is_left_to_whoever_wants_its_outcome_and_not_done_twice(path: str) -> None:
-    beside = Beside(path)
+    reader = SecondReader(path)
     go = threading.Event()
     done: list[str] = []
-    first = beside.begin(lambda _: go.wait(20))
+    first = reader.begin(lambda _: go.wait(20))
     assert first is not None
-    later = Later(beside, lambda _: done.append("beside"))
+    later = Later(reader, lambda _: done.append("reader"))
     assert later.outcome() is None
     go.set()
     assert first()
-    last = beside.begin(lambda _: "after what was queued", queued=True)
+    last = reader.begin(lambda _: "after what was queued", queued=True)
     assert last is not None
     assert last() == "after what was queued"
     assert later.outcome() is None
-    beside.close()
+    reader.close()
     assert done == []
 
 
 def test_what_goes_wrong_is_raised_where_the_outcome_is_waited_for(path: str, tmp_path: Path) -> None:
-    beside = Beside(path)
-    begun = beside.begin(lambda other: other.execute("SELECT nothing"))
+    reader = SecondReader(path)
+    begun = reader.begin(lambda other: other.execute("SELECT nothing"))
     assert begun is not None
     with pytest.raises(apsw.SQLError):
         begun()
-    beside.close()
-    missing = Beside(str(tmp_path / "none.sqlite"))
+    reader.close()
+    missing = SecondReader(str(tmp_path / "none.sqlite"))
     begun = missing.begin(lambda other: other.execute("SELECT 1"))
     assert begun is not None
     with pytest.raises(EngineMissing):
@@ -112,14 +112,14 @@ def test_what_goes_wrong_is_raised_where_the_outcome_is_waited_for(path: str, tm
 
 def test_a_task_past_the_deadline_is_interrupted_and_so_is_one_that_nobody_waits_for(path: str) -> None:
     connection = apsw.Connection(path)
-    beside = Beside(path)
-    beside.deadline = Deadline(connection, 0.05)
-    begun = beside.begin(lambda other: other.execute(_ENDLESS).get)
+    reader = SecondReader(path)
+    reader.deadline = Deadline(connection, 0.05)
+    begun = reader.begin(lambda other: other.execute(_ENDLESS).get)
     assert begun is not None
     with pytest.raises(apsw.InterruptError):
         begun()
-    beside.close()
-    abandoned = Beside(path)
+    reader.close()
+    abandoned = SecondReader(path)
     started = threading.Event()
 
     def endless(other: apsw.Connection) -> object:
@@ -136,33 +136,33 @@ def test_the_end_waits_for_nothing_that_cannot_be_interrupted_and_lets_nothing_q
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_END_S", 0.01)
-    beside = Beside(path)
+    reader = SecondReader(path)
     started, go = threading.Event(), threading.Event()
 
     def slow(_: apsw.Connection) -> bool:
         started.set()
         return go.wait(20)
 
-    first = beside.begin(slow)
+    first = reader.begin(slow)
     assert first is not None
     assert started.wait(20)
-    later = beside.begin(lambda _: "done", queued=True)
+    later = reader.begin(lambda _: "done", queued=True)
     assert later is not None
-    beside.close()
+    reader.close()
     go.set()
     assert first()
     with pytest.raises(apsw.InterruptError):
         later()
-    after = beside.begin(lambda _: "done", queued=True)
+    after = reader.begin(lambda _: "done", queued=True)
     assert after is not None
     with pytest.raises(apsw.InterruptError):
         after()
-    beside.close()
+    reader.close()
 
 
 def test_a_search_with_another_one_beside_finds_the_same_also_where_that_cannot_be_opened(path: str) -> None:
     connection = apsw.Connection(path)
-    beside = Beside(path)
+    reader = SecondReader(path)
 
     def found(searcher: Searcher) -> list[tuple[int, float, str]]:
         hits = searcher.search("walrus 7", limit=10, filters=Filters())
@@ -170,9 +170,9 @@ def test_a_search_with_another_one_beside_finds_the_same_also_where_that_cannot_
 
     alone = found(Searcher(connection))
     assert len(alone) == 10
-    assert found(Searcher(connection, beside)) == alone
-    beside.close()
-    unopened = Beside(path + ".gone")
+    assert found(Searcher(connection, reader)) == alone
+    reader.close()
+    unopened = SecondReader(path + ".gone")
     assert found(Searcher(connection, unopened)) == alone
     assert Later(unopened, lambda other: other.execute("SELECT 1").get).outcome() is None
     unopened.close()

@@ -16,7 +16,7 @@ from qmd.embedding.provider import quantise
 from qmd.index import renewal, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.store import Transaction, open_index
-from qmd.search.parallel_read import Beside
+from qmd.search.parallel_read import SecondReader
 from qmd.vectors import static_fit
 from qmd.vectors.knn import Look
 from qmd.vectors.static_query import Known
@@ -233,9 +233,9 @@ def test_vectors_that_are_searched_beside_the_words_change_no_answer(
     beside = True
     monkeypatch.setattr(ask_module, "_MANY_EMBEDDED", 1)
     assert answers() == alone
-    whole = Beside.__init__
+    whole = SecondReader.__init__
     with monkeypatch.context() as patched:
-        patched.setattr(Beside, "__init__", lambda self, path: whole(self, f"{path}.gone"))
+        patched.setattr(SecondReader, "__init__", lambda self, path: whole(self, f"{path}.gone"))
         assert answers() == alone
     by_model = answers(encoder=Encoder())
     assert all("by the model" in envelope["route"]["reason"] for envelope in by_model)
