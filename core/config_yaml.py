@@ -1,92 +1,184 @@
-"""Reading and validation of ``collections.yml``: the slow half of ``core.config``, off the interactive path."""
+"""Reading and validation of ``collections.yml``: the slow half of ``core.config``, off the interactive path.
+
+Each section is a table: key → rule. A message names the file, the section and the key; its fix is a line to write.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
 from core.errors import BadInput
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
 TRUST = ("note", "distilled", "session", "article", "browser")
-_COLLECTION_KEYS: dict[str, type | tuple[type, ...]] = {
-    "path": str,
-    "pattern": str,
-    "ignore": list,
-    "context": dict,
-    "update": str,
-    "includeByDefault": bool,
-    "trust": str,
-    "quota": (int, float),
-}
-_EMBEDDING_KEYS: dict[str, type | tuple[type, ...]] = {
-    "provider": str,
-    "model": str,
-    "path": str,
-    "base_url": str,
-    "dimensions": int,
-    "window": int,
-}
-_GENERATION_KEYS: dict[str, type | tuple[type, ...]] = {
-    "provider": str,
-    "model": str,
-    "base_url": str,
-    "timeout_s": (int, float),
-}
-_DISTILL_KEYS: dict[str, type | tuple[type, ...]] = {
-    "llm": str,
-    "model": str,
-    "centrality": str,
-    "base_url": str,
-    "window": int,
-    "timeout_s": (int, float),
-    "budget_tokens": int,
-    "budget_tokens_day": int,
-    "budget_seconds": (int, float),
-    "budget_seconds_day": (int, float),
-}
-_RERANK_KEYS: dict[str, type | tuple[type, ...]] = {
-    "provider": str,
-    "model": str,
-    "path": str,
-    "base_url": str,
-    "window": int,
-    "timeout_s": (int, float),
-    "candidates": int,
-    "weight": (int, float),
-}
-_GENERATORS = ("openai", "llm")
 CHROME_MODES = ("allow", "deny", "all")
-_CHROME_KEYS: dict[str, type] = {
-    "roots": list,
-    "mode": str,
-    "allow": list,
-    "deny": list,
-    "nsfw": bool,
-    "nsfw_words": list,
-    "noise_words": list,
-    "follow_clears": bool,
-    "time_zone": str,
+_GENERATORS = ("openai", "llm")
+_NUMBER = (int, float)
+
+
+class Rule(NamedTuple):
+    """The rule of a key: a type, and a condition that ``expected`` puts into words: "KEY must …".
+
+    A rule of type ``object`` leaves the type to its condition. ``fix`` is a line of the file, "" for none.
+    """
+
+    kind: type | tuple[type, ...] = object
+    holds: Callable[[Any], bool] = lambda _: True
+    expected: str = ""
+    fix: str = ""
+
+
+def _one_of(names: Iterable[str], fix: str = "") -> Rule:
+    return Rule(str, lambda value: value in names, f"be one of {', '.join(names)}", fix)
+
+
+def _within(least: float, most: float, kind: type | tuple[type, ...] = _NUMBER) -> Rule:
+    return Rule(kind, lambda value: least <= value <= most, f"lie between {least} and {most}")
+
+
+def _number(expected: str, least: float, most: float, fix: str = "", *, above: bool = False) -> Rule:
+    """Return the rule of a number from ``least`` (``above``: not ``least`` itself) to ``most``."""
+
+    def holds(value: Any) -> bool:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and least <= value <= most and not (above and value == least)
+
+    return Rule(object, holds, f"be {expected}", fix)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _texts(of: str, fix: str, kind: type = object) -> Rule:
+    return Rule(kind, _is_texts, f"be a list of {of}", fix)
+
+
+def _flag(fix: str) -> Rule:
+    return Rule(object, lambda value: isinstance(value, bool), "be true or false", fix)
+
+
+def _is_zone(name: Any) -> bool:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return not name or bool(ZoneInfo(name))
+    except (LookupError, ValueError, OSError):
+        return False
+
+
+_TEXT = Rule(str)
+_POSITIVE = Rule(_NUMBER, lambda value: 0 < value < 1e9, "be a number above 0")
+_COUNT = Rule(int, _POSITIVE.holds, _POSITIVE.expected)
+_SHARE = _number("a share from 0 to 1", 0, 1)
+_FROM_0 = _number("a number from 0 on", 0, 1e9)
+
+COLLECTION = {
+    "path": _TEXT,
+    "pattern": _TEXT,
+    "ignore": _texts("globs", 'ignore: ["drafts/**"]', list),
+    "context": Rule(dict),
+    "update": _TEXT,
+    "includeByDefault": Rule(bool),
+    "trust": _one_of(TRUST),
+    "quota": Rule(_NUMBER, lambda value: 0 < value <= 1, "lie in (0, 1]"),
 }
+CHROME = {
+    "roots": _texts("folders", "roots: [~/old/.claude/projects]"),
+    "mode": _one_of(CHROME_MODES, "mode: allow"),
+    **{name: _texts("texts", f"{name}: [example.com]") for name in ("allow", "deny", "nsfw_words", "noise_words")},
+    "nsfw": Rule(bool),
+    "follow_clears": Rule(bool),
+    "time_zone": Rule(str, _is_zone, "name a time zone", "time_zone: Europe/Berlin"),
+}
+EMBEDDING = {
+    **dict.fromkeys(("provider", "model", "path", "base_url"), _TEXT),
+    **dict.fromkeys(("dimensions", "window"), _within(8, 100_000, int)),
+}
+GENERATION = {
+    "provider": _one_of(_GENERATORS, "provider: openai"),
+    "model": _TEXT,
+    "base_url": _TEXT,
+    "timeout_s": Rule(_NUMBER, lambda value: 0 < value <= 600, "be a number of seconds up to 600", "timeout_s: 10"),
+}
+RERANK = {
+    **dict.fromkeys(("provider", "model", "path", "base_url"), _TEXT),
+    "window": _within(16, 100_000, int),
+    "timeout_s": _within(0.001, 600),
+    "candidates": _within(1, 200, int),
+    "weight": _within(0, 1),
+}
+DISTILL = {
+    "llm": Rule(
+        str,
+        lambda name: not name or name in ("extractive", "claude", "openai") or (name.startswith("llm:") and name[4:]),
+        "be extractive, claude, openai or llm:MODEL",
+        "llm: extractive",
+    ),
+    "model": _TEXT,
+    "centrality": Rule(
+        str, lambda value: value in ("embedding", "terms"), "be embedding or terms", "centrality: embedding"
+    ),
+    "base_url": _TEXT,
+    "timeout_s": _POSITIVE,
+    **dict.fromkeys(("window", "budget_tokens", "budget_tokens_day"), _COUNT),
+    **dict.fromkeys(("budget_seconds", "budget_seconds_day"), _POSITIVE),
+}
+ASK = {
+    "timeout_s": _number("a number of seconds above 0", 0, 1e9, "timeout_s: 10", above=True),
+    # YAML 1.1 reads a bare off as false.
+    "serve": Rule(
+        object, lambda value: value in (False, "off", "on-demand"), "be on-demand or off", "serve: on-demand"
+    ),
+    "rerank": _flag("rerank: true"),
+}
+SERVE = {"watch": _flag("watch: true")}
+ARCHIVE = {
+    "enabled": _flag("enabled: true"),
+    "redact": _flag("redact: true"),
+    "max_gb": _number("a number above 0", 0, 1e9, "max_gb: 20", above=True),
+}
+_LIMITS = """free_bytes process_hours pending_share lexical_hours semantic_days wal_bytes recent_share silent_days
+    distill_days hook_days backup_days""".split()
+DOCTOR = {**dict.fromkeys(_LIMITS, _number("a number", 0, float("inf"))), "log": Rule(str, expected="be a path")}
+ACCEPTANCE = {
+    **dict.fromkeys(("uses", "days", "agent_uses", "teardown_below"), _FROM_0),
+    **dict.fromkeys(("within_budget", "agent_answered", "recall", "recall_drop"), _SHARE),
+}
+_GLOBS = "[~/folder, '*/client-*']"
+# Section → its rules. The sections without rules have free keys, or are checked below.
+_RULES: dict[str, Mapping[str, Rule]] = {
+    "ask": ASK,
+    "serve": SERVE,
+    "doctor": DOCTOR,
+    "acceptance": ACCEPTANCE,
+    "archive": ARCHIVE,
+    "exclude": {name: _texts("globs", f"{name}: {_GLOBS}") for name in ("projects", "paths")},
+    "synthetic": {"projects": _texts("globs", f"projects: {_GLOBS}")},
+    "embedding": EMBEDDING,
+    "generation": GENERATION,
+    "rerank": RERANK,
+    "distill": DISTILL,
+    "telemetry": {},
+    "sources": {},
+}
+# Sections with keys that other versions of the program may read.
+_OPEN = ("ask", "telemetry", "sources")
 _SECTIONS = (
-    "collections",
-    "sources",
-    "archive",
-    "exclude",
-    "synthetic",
-    "embedding",
-    "generation",
-    "rerank",
-    "distill",
-    "ask",
-    "serve",
-    "telemetry",
-    "doctor",
-    "acceptance",
-    "global_context",
-    "models",
-    "editor_uri",
+    *("collections", "sources", "archive", "exclude", "synthetic", "embedding", "generation", "rerank", "distill"),
+    *("ask", "serve", "telemetry", "doctor", "acceptance", "global_context", "models", "editor_uri"),
 )
+# The configuration is copied into the index and into its cache: no place for a key. Section → the variables to export.
+_SECRETS = {
+    "embedding": "OPENAI_API_KEY, GEMINI_API_KEY",
+    "generation": "QMD_GENERATE_API_KEY, OPENAI_API_KEY",
+    "rerank": "QMD_RERANK_API_KEY",
+    "distill": "OPENAI_API_KEY",
+}
 
 
 class UniqueKeys:
@@ -133,226 +225,58 @@ def parse(path: str) -> dict[str, Any]:
     if not isinstance(collections, dict) or not collections:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
-        _check_collection(path, name, entry)
-    known = ("embedding", "generation", "rerank", "distill", "ask", "serve", "telemetry", "doctor", "acceptance")
-    for section in ("sources", *known):
-        if not isinstance(data.get(section) or {}, dict):
-            raise BadInput(f"{path}: `{section}:` must be a mapping", f"edit {path}")
+        if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+            raise BadInput(f"{path}: {name!r} is no collection name", "use letters, digits, `-` and `_`")
+        _check(path, f"collection {name!r}", _mapping(path, f"collection {name!r}", entry), COLLECTION)
+    for section in _RULES:
+        check(path, section, _mapping(path, f"`{section}:`", data.get(section) or None))
     for name, entry in (data.get("sources") or {}).items():
-        _check_source(path, name, entry)
-    _check_ask(path, data.get("ask") or {})
-    _check_serve(path, data.get("serve") or {})
-    _check_doctor(path, data.get("doctor") or {})
-    _check_acceptance(path, data.get("acceptance") or {})
-    _check_archive(path, data.get("archive") or {})
-    _check_globs(path, "exclude", data.get("exclude") or {}, ("projects", "paths"))
-    _check_globs(path, "synthetic", data.get("synthetic") or {}, ("projects",))
-    check_embedding(path, data.get("embedding") or {})
-    check_generation(path, data.get("generation") or {})
-    check_rerank(path, data.get("rerank") or {})
-    _check_distill(path, data.get("distill") or {})
+        rules = CHROME if name == "chrome" else {"roots": CHROME["roots"]}
+        where = f"source {name!r}"
+        _check(path, where, _mapping(path, where, entry), rules, is_open=name != "chrome")
     plain: dict[str, Any] = _plain(data)
     if (plain.get("ask") or {}).get("serve") is False:
         plain["ask"]["serve"] = "off"
     return plain
 
 
-_DOCTOR = frozenset(
-    (
-        *("free_bytes", "process_hours", "pending_share", "lexical_hours", "semantic_days", "wal_bytes"),
-        *("recent_share", "silent_days", "distill_days", "hook_days", "backup_days"),
-    )
-)
+def check(path: str, section: str, entry: Mapping[str, Any]) -> None:
+    """Raise BadInput for the first key of a section that breaks its rule; ``path`` is the file for the message."""
+    _check(path, section, entry, _RULES[section], is_open=section in _OPEN, secrets=_SECRETS.get(section, ""))
 
 
-def _check_doctor(path: str, section: dict[str, Any]) -> None:
-    for key, value in section.items():
-        if key == "log":
-            if not isinstance(value, str):
-                raise BadInput(f"{path}: doctor.log must be a path", f"edit {path}")
-        elif key not in _DOCTOR:
-            raise BadInput(f"{path}: unknown key doctor.{key}", f"known keys: {', '.join(sorted(_DOCTOR))}, log")
-        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise BadInput(f"{path}: doctor.{key} must be a number", f"edit {path}")
-
-
-_SHARES = ("within_budget", "agent_answered", "recall", "recall_drop")
-_ACCEPTANCE = ("uses", "days", *_SHARES[:1], "agent_uses", *_SHARES[1:], "teardown_below")
-
-
-def _check_acceptance(path: str, section: dict[str, Any]) -> None:
-    for key, value in section.items():
-        if key not in _ACCEPTANCE:
-            raise BadInput(f"{path}: unknown key acceptance.{key}", f"known keys: {', '.join(_ACCEPTANCE)}")
-        most = 1 if key in _SHARES else 1e9
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-            expected = "a share from 0 to 1" if key in _SHARES else "a number from 0 on"
-            raise BadInput(f"{path}: acceptance.{key} must be {expected}", f"edit {path}")
-
-
-def _check_source(path: str, name: object, entry: object) -> None:
-    if entry is None:
-        return
-    if not isinstance(entry, dict):
-        raise BadInput(f"{path}: source {name!r} must be a mapping", f"edit {path}")
-    if not _texts(entry.get("roots") or []):
-        raise BadInput(f"{path}: source {name!r}: roots must be a list of folders", "roots: [~/old/.claude/projects]")
-    if name == "chrome":
-        _check_chrome(path, entry)
-
-
-def _check_chrome(path: str, entry: dict[str, Any]) -> None:
-    where = f"{path}: source 'chrome'"
-    for key in entry:
-        if key not in _CHROME_KEYS:
-            raise BadInput(f"{where}: unknown key {key!r}", f"known keys: {', '.join(_CHROME_KEYS)}")
-    if entry.get("mode") not in (None, *CHROME_MODES):
-        raise BadInput(f"{where}: mode must be one of {', '.join(CHROME_MODES)}", "mode: allow")
-    for key, kind in _CHROME_KEYS.items():
-        value = entry.get(key)
-        if kind is list and not _texts(value or []):
-            raise BadInput(f"{where}: {key} must be a list of texts", f"{key}: [example.com]")
-        if value is not None and not isinstance(value, kind):
-            raise BadInput(f"{where}: {key} has the wrong type", f"edit {path}")
-    zone = entry.get("time_zone")
-    if zone:
-        from zoneinfo import ZoneInfo
-
-        try:
-            ZoneInfo(zone)
-        except (LookupError, ValueError, OSError):
-            raise BadInput(f"{where}: no time zone is called {zone!r}", "time_zone: Europe/Berlin") from None
-
-
-def _check_ask(path: str, entry: dict[str, Any]) -> None:
-    timeout = entry.get("timeout_s")
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (number and 0 < timeout < 1e9):
-        raise BadInput(f"{path}: ask: timeout_s must be a number of seconds above 0", "timeout_s: 10")
-    # YAML 1.1 reads a bare off as false.
-    if entry.get("serve") not in (None, False, "off", "on-demand"):
-        raise BadInput(f"{path}: ask: serve must be on-demand or off", "serve: on-demand")
-    if entry.get("rerank") not in (None, True, False):
-        raise BadInput(f"{path}: ask: rerank must be true or false", "rerank: true")
-
-
-def _check_serve(path: str, entry: dict[str, Any]) -> None:
-    for key, value in entry.items():
-        if key != "watch":
-            raise BadInput(f"{path}: serve: unknown key {key!r}", "known keys: watch")
-        if value is not None and not isinstance(value, bool):
-            raise BadInput(f"{path}: serve: watch must be true or false", "watch: true")
-
-
-def check_embedding(path: str, entry: dict[str, Any]) -> None:
-    """Raises BadInput where the section ``embedding:`` does not hold; what providers there are is not checked here."""
-    _check_provider(path, "embedding", entry, _EMBEDDING_KEYS, "OPENAI_API_KEY, GEMINI_API_KEY")
-    for key in ("dimensions", "window"):
-        value = entry.get(key)
-        if value is not None and not 8 <= value <= 100_000:
-            raise BadInput(f"{path}: embedding: {key} must lie between 8 and 100000", f"edit {path}")
-
-
-def check_generation(path: str, entry: dict[str, Any]) -> None:
-    """Raises BadInput where the section ``generation:`` does not hold."""
-    _check_provider(path, "generation", entry, _GENERATION_KEYS, "QMD_GENERATE_API_KEY, OPENAI_API_KEY")
-    if entry.get("provider") not in (None, *_GENERATORS):
-        raise BadInput(f"{path}: generation: provider must be one of {', '.join(_GENERATORS)}", "provider: openai")
-    timeout = entry.get("timeout_s")
-    if timeout is not None and not 0 < timeout <= 600:
-        raise BadInput(f"{path}: generation: timeout_s must be a number of seconds up to 600", "timeout_s: 10")
-
-
-def _check_provider(
-    path: str, section: str, entry: dict[str, Any], known: dict[str, type | tuple[type, ...]], secrets: str
+def _check(
+    path: str,
+    where: str,
+    entry: Mapping[str, Any],
+    rules: Mapping[str, Rule],
+    *,
+    is_open: bool = False,
+    secrets: str = "",
 ) -> None:
     for key, value in entry.items():
-        if key not in known:
-            # The configuration is copied into the index and into its cache: no place for a key.
-            secret = "key" in str(key).lower() or "token" in str(key).lower()
-            fix = f"export it instead: {secrets}" if secret else f"known keys: {', '.join(known)}"
-            raise BadInput(f"{path}: {section}: unknown key {key!r}", fix)
-        if value is not None and (not isinstance(value, known[key]) or isinstance(value, bool)):
-            raise BadInput(f"{path}: {section}: {key} has the wrong type", f"edit {path}")
-
-
-def check_rerank(path: str, entry: dict[str, Any]) -> None:
-    """Raises BadInput where the section ``rerank:`` does not hold; what rerankers there are is not checked here."""
-    _check_provider(path, "rerank", entry, _RERANK_KEYS, "QMD_RERANK_API_KEY")
-    bounds = (("window", 16, 100_000), ("timeout_s", 0.001, 600), ("candidates", 1, 200), ("weight", 0, 1))
-    for key, least, most in bounds:
-        value = entry.get(key)
-        if value is not None and not least <= value <= most:
-            raise BadInput(f"{path}: rerank: {key} must lie between {least} and {most}", f"edit {path}")
-
-
-def _check_globs(path: str, name: str, entry: object, keys: tuple[str, ...]) -> None:
-    if not isinstance(entry, dict):
-        raise BadInput(f"{path}: `{name}:` must be a mapping", f"{name}: {{{keys[0]}: [~/folder]}}")
-    for key, value in entry.items():
-        if key not in keys:
-            raise BadInput(f"{path}: {name}: unknown key {key!r}", f"known keys: {', '.join(keys)}")
-        if not _texts(value or []):
-            raise BadInput(f"{path}: {name}: {key} must be a list of globs", f"{key}: [~/folder, '*/client-*']")
-
-
-def _check_distill(path: str, entry: dict[str, Any]) -> None:
-    for key, value in entry.items():
-        if key not in _DISTILL_KEYS:
-            secret = "key" in str(key).lower()
-            fix = "export it instead: OPENAI_API_KEY" if secret else f"known keys: {', '.join(_DISTILL_KEYS)}"
-            raise BadInput(f"{path}: distill: unknown key {key!r}", fix)
+        rule = rules.get(key)
+        if rule is None:
+            if is_open:
+                continue
+            is_secret = secrets and any(word in str(key).lower() for word in ("key", "token"))
+            fix = f"export it instead: {secrets}" if is_secret else f"known keys: {', '.join(rules)}"
+            raise BadInput(f"{path}: {where}: unknown key {key!r}", fix)
         if value is None:
             continue
-        if not isinstance(value, _DISTILL_KEYS[key]) or isinstance(value, bool):
-            raise BadInput(f"{path}: distill: {key} has the wrong type", f"edit {path}")
-        if isinstance(value, int | float) and not 0 < value < 1e9:
-            raise BadInput(f"{path}: distill: {key} must be a number above 0", f"edit {path}")
-    name = str(entry.get("llm") or "extractive")
-    if name not in ("extractive", "claude", "openai") and not (name.startswith("llm:") and name[4:]):
-        raise BadInput(f"{path}: distill: llm must be extractive, claude, openai or llm:MODEL", "llm: extractive")
-    if entry.get("centrality") not in (None, "embedding", "terms"):
-        raise BadInput(f"{path}: distill: centrality must be embedding or terms", "centrality: embedding")
+        if not isinstance(value, rule.kind) or (isinstance(value, bool) and rule.kind not in (bool, object)):
+            raise BadInput(f"{path}: {where}: {key} has the wrong type", rule.fix or f"edit {path}")
+        if not rule.holds(value):
+            raise BadInput(f"{path}: {where}: {key} must {rule.expected}", rule.fix or f"edit {path}")
 
 
-def _check_archive(path: str, entry: object) -> None:
-    if not isinstance(entry, dict):
-        raise BadInput(f"{path}: `archive:` must be a mapping", "archive: {max_gb: 20}")
-    for key, value in entry.items():
-        if key in ("enabled", "redact"):
-            if not isinstance(value, bool):
-                raise BadInput(f"{path}: archive: {key} must be true or false", f"{key}: true")
-        elif key == "max_gb":
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
-                raise BadInput(f"{path}: archive: max_gb must be a number above 0", "max_gb: 20")
-        else:
-            raise BadInput(f"{path}: archive: unknown key {key!r}", "known keys: enabled, redact, max_gb")
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _check_collection(path: str, name: object, entry: object) -> None:
-    if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
-        raise BadInput(f"{path}: {name!r} is no collection name", "use letters, digits, `-` and `_`")
+def _mapping(path: str, where: str, entry: object) -> dict[str, Any]:
+    """Return ``entry``, {} for None. Raises BadInput if it is no mapping."""
     if entry is None:
-        return
+        return {}
     if not isinstance(entry, dict):
-        raise BadInput(f"{path}: collection {name!r} must be a mapping", f"edit {path}")
-    for key, value in entry.items():
-        if key not in _COLLECTION_KEYS:
-            known = ", ".join(_COLLECTION_KEYS)
-            raise BadInput(f"{path}: collection {name!r}: unknown key {key!r}", f"known keys: {known}")
-        if value is not None and not isinstance(value, _COLLECTION_KEYS[key]):
-            raise BadInput(f"{path}: collection {name!r}: {key} has the wrong type", f"edit {path}")
-    if not _texts(entry.get("ignore") or []):
-        raise BadInput(f"{path}: collection {name!r}: ignore must be a list of globs", 'ignore: ["drafts/**"]')
-    if entry.get("trust") not in (None, *TRUST):
-        raise BadInput(f"{path}: collection {name!r}: trust must be one of {', '.join(TRUST)}", f"edit {path}")
-    quota = entry.get("quota")
-    if quota is not None and not 0 < quota <= 1:
-        raise BadInput(f"{path}: collection {name!r}: quota must lie in (0, 1]", f"edit {path}")
+        raise BadInput(f"{path}: {where} must be a mapping", f"edit {path}")
+    return entry
 
 
 def _plain(value: Any) -> Any:

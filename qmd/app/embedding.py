@@ -45,9 +45,9 @@ def embed(session: Session) -> None:
     connection = session.index_to_write
     names = wanted(session, defaults=False)
     if approved:
-        from core.config_yaml import check_embedding
+        from core.config_yaml import check
 
-        check_embedding(session.settings.config_path, session.config.embedding)
+        check(session.settings.config_path, "embedding", session.config.embedding)
     if not catalogue.has_any(connection):
         out.line(out.paint("green", "✓ All content hashes already have embeddings."))
         return

@@ -41,9 +41,9 @@ def choose(section: Mapping[str, Any], models: Mapping[str, str], environ: Mappi
     ``$QMD_GENERATE_MODEL`` in the same form.
     """
     if section:
-        from core.config_yaml import check_generation
+        from core.config_yaml import check
 
-        check_generation("the configuration", dict(section))
+        check("the configuration", "generation", section)
     provider, model = str(section.get("provider") or ""), str(section.get("model") or "")
     strange = ""
     for given in () if model else (models.get("generate", ""), environ.get("QMD_GENERATE_MODEL", "")):

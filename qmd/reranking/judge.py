@@ -182,9 +182,9 @@ def opened(
     not say, ``most_s`` the longest that it may. Raises BadInput if the section is invalid, EngineMissing if what it
     names is not there.
     """
-    from core.config_yaml import check_rerank
+    from core.config_yaml import check
 
-    check_rerank(where or "rerank", dict(section))
+    check(where or "rerank", "rerank", section)
     chosen = configured(section, environ, models)
     if not chosen:
         return None
