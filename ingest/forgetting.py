@@ -107,7 +107,7 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
 def covered_by_sign(home: Home, rule: str) -> set[tuple[str, str]]:
     """Return (source, name) of documents whose folder of raw files is named by the digest of one that a rule covers."""
     from ingest import registry
-    from ingest.policy.globs import Globs
+    from ingest.policy.exclusions import Globs
     from ingest.session.project_ids import Signs, of_folders
 
     if not os.path.exists(join(home.state, FILE)):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ingest.policy.globs import Globs
+    from ingest.policy.exclusions import Globs
 
 SLUG, DIGEST = "slug:", "sha256:"
 _HEX = re.compile("[0-9a-f]{64}")

@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core.document import Failure
 from core.redaction import clean as redact
 from core.text import one_line
-from ingest.archive.rows import Shelf, restored
-from ingest.pipeline import databases
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
 from ingest.raw import records
 from ingest.session.builder import SessionBuilder
-from ingest.session.project_ids import of_folders
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.values import string
 
@@ -104,6 +101,8 @@ class PromptHistory:
         reading = Reading(path, raw)
         try:
             if raw.is_shelved(path):
+                from ingest.pipeline import databases  # a hook, which reads a transcript, does without
+
                 with databases.shelved(reading) as connection:
                     self._take(reading, _archived(connection))
             else:
@@ -141,6 +140,8 @@ class PromptHistory:
         reading.raw.remove(reading)
         for keep in later if reading.parts else ():
             keep()
+        from ingest.archive.rows import Shelf
+
         shelf = Shelf(reading, lambda lines: self._restored(reading, lines))
         shelf.tables = {_TABLE: _COLUMNS}
         shelf.lets_go = transcripts.covers
@@ -155,6 +156,8 @@ class PromptHistory:
     def _restored(self, of: Reading, lines: Iterable[bytes]) -> dict[str, Any]:
         """Return the parts in archived lines."""
         reading = Reading(of.path, of.raw)
+        from ingest.archive.rows import restored
+
         with restored(lines) as connection:
             self._take(reading, _archived(connection))
         return reading.parts
@@ -180,6 +183,8 @@ class PromptHistory:
                 session = reading.parts[prompt.unit] = SessionBuilder(prompt.unit, self._source.name)
                 session.partial = True
                 session.extra["partial"] = True
+                from ingest.session.project_ids import of_folders
+
                 session.sign = of_folders(reading.path)
             session.records += 1
             session.extend_to(prompt.at)
@@ -214,6 +219,8 @@ def _entries(file: RawFile, reading: Reading) -> Iterator[Any]:
 
 
 def _archived(connection: Any) -> Iterator[Prompt]:
+    from ingest.pipeline import databases
+
     if _TABLE in databases.tables(connection):  # else transcripts have all prompts by now
         for row in connection.execute(f"select {', '.join(_COLUMNS)} from {_TABLE} order by rowid"):
             yield Prompt(*map(string, row))

@@ -224,7 +224,7 @@ def select(connection: apsw.Connection, config: Config, chosen: Selection) -> li
 
 def _within(rows: list[Row], rule: str) -> list[Row]:
     """Return rows of work that was begun, run or committed below a folder of the rule, and of code in such a folder."""
-    from ingest.policy.globs import Globs
+    from ingest.policy.exclusions import Globs
     from ingest.session import project_ids
     from ingest.sources.code import source as code
 

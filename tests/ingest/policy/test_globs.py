@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.policy.globs import Globs
+from ingest.policy.exclusions import Globs
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from core.home import Home
 from ingest.pipeline.run import run
-from ingest.policy.globs import Globs
+from ingest.policy.exclusions import Globs
 from ingest.session.project_ids import Signs, mentioned_folder, of_digest, of_slug, slug_of
 from tests.ingest.policy.test_exclusions import configure
 from tests.ingest.sources import test_gemini as gemini
