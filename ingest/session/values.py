@@ -14,11 +14,6 @@ _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,39}")
 _NAMES = 8
 
 
-def vocabulary(text: str) -> frozenset[str]:
-    """Return the words of a vocabulary: types of records, names of fields."""
-    return frozenset(text.split())
-
-
 def instant(stamp: object) -> str:
     """Return an ISO 8601 timestamp as ``YYYY-MM-DDTHH:MM:SS.mmm`` in UTC, which sorts as text; "" for anything else."""
     if type(stamp) is not str or len(stamp) < 10:
