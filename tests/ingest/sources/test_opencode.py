@@ -77,11 +77,13 @@ def tree(root: Path) -> Path:
     return root
 
 
-def database(path: Path, *, tables: str = "full", rows: Iterable[tuple[str, int, Record]] = ()) -> Path:
+def database(
+    path: Path, *, tables: str = "full", rows: Iterable[tuple[str, int, Record]] = (), user: list[Record] = SAID
+) -> Path:
     """Write a session into a database.
 
     ``tables``: the tables before 2.0 hold the session ("full"), hold nothing ("empty"), or are missing ("none").
-    ``rows`` go into ``session_message``: (type, ms after the session's start, data).
+    ``rows`` go into ``session_message``: (type, ms after the session's start, data). ``user``: the prompt's parts.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
@@ -90,7 +92,7 @@ def database(path: Path, *, tables: str = "full", rows: Iterable[tuple[str, int,
     connection.execute("insert into session values(?1,?2,?3,?4,?5,null,?6)", head)
     if tables != "full":
         connection.execute("alter table session add fork_session_id; update session set fork_session_id = 'ses_0'")
-    for message, parts in ((USER, SAID), (ASSISTANT, DONE)) if tables == "full" else ():
+    for message, parts in ((USER, user), (ASSISTANT, DONE)) if tables == "full" else ():
         data = json.dumps({key: value for key, value in message.items() if key != "id"})
         row = (message["id"], message["time"]["created"], data)
         connection.execute("insert into message values(?1,'ses_1',?2,?3)", row)

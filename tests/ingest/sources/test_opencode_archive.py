@@ -1,4 +1,4 @@
-"""A tree of JSON files is in the archive as a whole: it comes back from there as it was, and leaves it as a whole."""
+"""OpenCode's tree of JSON files is archived and forgotten as a whole; private spans are cut over several files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from core.home import Home
 from core.tombstones import Tombstones
 from ingest import forgetting
 from ingest.archive import archive
-from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
+from tests.ingest.sources.cases import ingest
+from tests.ingest.sources.test_opencode import database
 from tests.ingest.transcripts import Record, corpus, from_the_archive_alone
 
 AT = 1_772_000_000_000
@@ -65,8 +66,11 @@ class Tree:
         os.utime(path, ns=(AT * 10**6, AT * 10**6))
 
 
-def ingest(home: Home, place: Path) -> Ledger:
-    return run(home, "opencode", [str(place)], trust_stat=False)
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    folder = tmp_path / "opencode"
+    folder.mkdir()
+    return folder
 
 
 def held(home: Home) -> dict[str, bytes]:
@@ -83,29 +87,27 @@ LAYOUTS = ("storage", "elsewhere", "flat", "inner")
 
 @pytest.mark.parametrize("stamped", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_tree_comes_back_from_the_archive_alone(home: Home, tmp_path: Path, layout: str, stamped: bool) -> None:
-    place = tmp_path / "opencode"
+def test_a_tree_comes_back_from_the_archive_alone(home: Home, place: Path, layout: str, stamped: bool) -> None:
     tree = Tree(place, layout)
     tree.session("ses_1", 3, stamped=stamped)
     tree.session("ses_2", 2, stamped=stamped)
-    assert ingest(home, place).ingested == 2
+    assert ingest(home, "opencode", place).ingested == 2
     before = corpus(home)
     assert all(b"ses_1 said %d" % number in before["opencode__ses_1.md"] for number in (1, 2, 3))
     assert from_the_archive_alone(home, "opencode", place) == before
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_messages_that_came_with_later_runs_come_back_too(home: Home, tmp_path: Path, layout: str) -> None:
-    place = tmp_path / "opencode"
+def test_messages_that_came_with_later_runs_come_back_too(home: Home, place: Path, layout: str) -> None:
     tree = Tree(place, layout)
     tree.session("ses_1", 2)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     tree.message("ses_1", 3)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     # Deleted files stay in the document and in the archive.
     shutil.rmtree(place)
     tree.session("ses_2", 1)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     before = corpus(home)
     assert b"ses_1 said 3" in before["opencode__ses_1.md"]
     assert from_the_archive_alone(home, "opencode", place) == before
@@ -114,20 +116,19 @@ def test_messages_that_came_with_later_runs_come_back_too(home: Home, tmp_path: 
 @pytest.mark.parametrize("more", [1, 2, 3])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_session_that_was_reverted_and_continued_comes_back_as_its_document_is(
-    home: Home, tmp_path: Path, layout: str, more: int
+    home: Home, place: Path, layout: str, more: int
 ) -> None:
-    place = tmp_path / "opencode"
     tree = Tree(place, layout)
     tree.session("ses_1", 4)
     tree.session("ses_2", 2)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     for number in (3, 4):
         tree.take_back("ses_1", number)
     for number in range(5, 5 + more):
         tree.message("ses_1", number)
     for path in place.rglob("*.json"):
         os.utime(path)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     before = corpus(home)
     # Where less is left than there was, the longer one is remembered: in the document and in the archive.
     assert (b"ses_1 said 3" in before["opencode__ses_1.md"]) == (more == 1)
@@ -135,11 +136,10 @@ def test_a_session_that_was_reverted_and_continued_comes_back_as_its_document_is
     assert from_the_archive_alone(home, "opencode", place) == before
 
 
-def test_a_session_that_went_back_stays_what_it_was_also_when_all_is_made_anew(home: Home, tmp_path: Path) -> None:
-    place = tmp_path / "opencode"
+def test_a_session_that_went_back_stays_what_it_was_also_when_all_is_made_anew(home: Home, place: Path) -> None:
     tree = Tree(place)
     tree.session("ses_1", 4)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     for number in (3, 4):
         tree.take_back("ses_1", number)
     run(home, "opencode", [str(place)], trust_stat=False, rebuild=True)
@@ -151,22 +151,21 @@ def test_a_session_that_went_back_stays_what_it_was_also_when_all_is_made_anew(h
 def test_the_archive_is_read_and_not_what_lies_there_by_now(home: Home, tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     tree.session("ses_1", 2)
-    ingest(home, tmp_path / "storage")
+    ingest(home, "opencode", tmp_path / "storage")
     before = corpus(home)
     tree.message("ses_1", 3)
     run(home, "opencode", trust_stat=False, from_archive=True)
     assert corpus(home) == before
-    assert ingest(home, tmp_path / "storage").ingested == 1
+    assert ingest(home, "opencode", tmp_path / "storage").ingested == 1
     assert b"ses_1 said 3" in corpus(home)["opencode__ses_1.md"]
 
 
-def test_a_torn_or_empty_file_of_a_tree_takes_nothing_else_along(home: Home, tmp_path: Path) -> None:
-    place = tmp_path / "opencode"
+def test_a_torn_or_empty_file_of_a_tree_takes_nothing_else_along(home: Home, place: Path) -> None:
     tree = Tree(place)
     tree.session("ses_1", 3)
     (place / "storage/part/msg_ses_1_2/prt_2.json").write_bytes(b"")
     (place / "storage/part/msg_ses_1_3/prt_3.json").write_bytes(b'{"type":')
-    ingest(home, place)
+    ingest(home, "opencode", place)
     before = corpus(home)
     assert b"ses_1 said 1" in before["opencode__ses_1.md"]
     assert from_the_archive_alone(home, "opencode", place) == before
@@ -174,13 +173,12 @@ def test_a_torn_or_empty_file_of_a_tree_takes_nothing_else_along(home: Home, tmp
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_forgotten_session_takes_its_messages_and_parts_out_of_the_archive(
-    home: Home, tmp_path: Path, layout: str
+    home: Home, place: Path, layout: str
 ) -> None:
-    place = tmp_path / "opencode"
     tree = Tree(place, layout)
     tree.session("ses_1", 3)
     tree.session("ses_2", 2)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     assert forgetting.archived_with(home, lambda data: b"ses_1 said 2" in data) == {("opencode", "ses_1")}
     Tombstones(home).add([("opencode", "ses_1")])
     forgetting.erase(home, "opencode", forgetting.look(home, "opencode", {"ses_1"}))
@@ -189,7 +187,7 @@ def test_a_forgotten_session_takes_its_messages_and_parts_out_of_the_archive(
     assert sum(b"ses_2 said" in data for data in left.values()) == 2
     tree.message("ses_1", 4)
     tree.message("ses_2", 3)
-    ingest(home, place)
+    ingest(home, "opencode", place)
     left = held(home)
     assert not [path for path, data in left.items() if b"ses_1" in data or "ses_1" in path]
     assert sum(b"ses_2 said" in data for data in left.values()) == 3
@@ -202,6 +200,57 @@ def test_nothing_of_a_session_in_an_excluded_project_is_archived(home: Home, tmp
     tree = Tree(tmp_path)
     tree.session("ses_1", 2, directory=str(secret))
     tree.session("ses_2", 2)
-    ingest(home, tmp_path / "storage")
+    ingest(home, "opencode", tmp_path / "storage")
     assert not [path for path in held(home) if "ses_1" in path]
     assert list(corpus(home)) == ["opencode__ses_2.md"]
+
+
+# A private span covers several parts of one message, each of which is a row or a file of its own
+
+PARTS: list[Record] = [
+    {"type": "text", "text": "walrus <private>its name"},
+    {"type": "text", "text": "its diagnosis"},
+    {"type": "file", "mime": "image/png", "url": "data:image/png;base64,aGlkZGVu"},
+    {"type": "text", "text": "its age</private> badger"},
+    {"type": "text", "text": "heron"},
+]
+HIDDEN = (b"its name", b"its diagnosis", b"its age", b"aGlkZGVu")
+
+
+def shown_of_the_span(home: Home) -> list[bytes]:
+    kept = b"\n".join([*corpus(home).values(), *held(home).values()])
+    return [hidden for hidden in HIDDEN if hidden in kept]
+
+
+def shown(home: Home, *words: bytes) -> list[bytes]:
+    made = b"\n".join(corpus(home).values())
+    return [word for word in words if word in made]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_nothing_of_a_span_over_rows_is_kept(home: Home, place: Path, count: int) -> None:
+    """A span without an end hides the rest of its message, and no other message."""
+    database(place / "opencode.db", user=[{"id": f"prt_1{n}", **part} for n, part in enumerate(PARTS[:count])])
+    assert ingest(home, "opencode", place).unknown == {}
+    assert shown_of_the_span(home) == []
+    assert shown(home, b"walrus", b"badger", b"heron") == [b"walrus", b"badger", b"heron"][: count - 2]
+    assert shown(home, b"Both tabs read it.")
+    before = corpus(home)
+    assert from_the_archive_alone(home, "opencode", place) == before
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_of_a_span_over_files_is_kept(home: Home, place: Path, layout: str) -> None:
+    tree = Tree(place, layout)
+    tree.session("ses_1", 2)
+    for path in sorted(tree.root.rglob("prt_*1.json")):
+        first = json.loads(path.read_text("utf-8"))
+        path.unlink()
+        for number, part in enumerate(PARTS):
+            file = path.with_name(f"{path.stem}_{number}.json")
+            file.write_text(json.dumps({**first, "id": f"prt_1_{number}", "text": "", **part}), "utf-8")
+    assert ingest(home, "opencode", place).unknown == {}
+    assert shown_of_the_span(home) == []
+    assert len(shown(home, b"walrus", b"badger", b"heron", b"ses_1 said 2")) == 4
+    before = corpus(home)
+    assert from_the_archive_alone(home, "opencode", place) == before
