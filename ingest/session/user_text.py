@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ingest.session.events import COMMAND, PROMPT, TEAMMATE
+from ingest.session.events import COMMAND, INTERRUPT, PROMPT, TEAMMATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,21 +42,22 @@ class UserText(NamedTuple):
 
 
 NOTHING = UserText()
+INTERRUPTION = UserText(((INTERRUPT, ""),))
 
 
 def piece(kind: str, words: str) -> UserText:
-    """Return a text of one piece."""
-    return UserText(((kind, words),))
+    """Return a text of one piece; of no piece if there are no words."""
+    return UserText(((kind, words),)) if words else NOTHING
 
 
 def prompt(words: str) -> UserText:
-    """Return a person's words; no piece if there are none."""
-    return UserText(((PROMPT, words),)) if words else NOTHING
+    """Return a person's words."""
+    return piece(PROMPT, words)
 
 
 def command(words: str) -> UserText:
-    """Return a command that a person typed; no piece if it is empty."""
-    return UserText(((COMMAND, words),)) if words else NOTHING
+    """Return a command that a person typed."""
+    return piece(COMMAND, words)
 
 
 def paragraphs(*words: str) -> str:

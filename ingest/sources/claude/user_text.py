@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from core.text import clean, one_line
 from ingest.session import tool_calls
-from ingest.session.events import INTERRUPT, SUMMARY, TEAMMATE
+from ingest.session.events import SUMMARY, TEAMMATE
 from ingest.session.user_text import (
+    INTERRUPTION,
     NOTHING,
     UserText,
     between,
@@ -82,7 +83,7 @@ def extract_user_text(text: str) -> UserText:
     if text.startswith(_PLAN):
         return prompt(text.partition(_PLAN_NOTE)[0].rstrip())
     if _INTERRUPTED.fullmatch(text):
-        return piece(INTERRUPT, "")
+        return INTERRUPTION
     if text.startswith(_CONTINUED):
         return piece(SUMMARY, text)
     if _SENTENCES.fullmatch(text) or (text.startswith(_GOAL) and _GOAL_GOES_ON in text):
@@ -201,7 +202,7 @@ def _teammates(text: str) -> UserText:
         head, _, rest = message.partition(">")
         inner, _, after = rest.partition("</teammate-message>")
         messages += [_named(_attribute(head, "teammate_id"), inner.strip()), after.strip()]
-    return piece(TEAMMATE, said) if (said := paragraphs(*messages)) else NOTHING
+    return piece(TEAMMATE, paragraphs(*messages))
 
 
 def _attribute(tag: str, name: str) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.home import Home
 from ingest.session.tool_calls import canonical_lines, error_lines
-from tests.ingest.transcripts import Script, body, text, tool
 
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("Bash", {"command": "make test | tee log"}, "- Bash: make test | tee log"),
@@ -101,92 +98,3 @@ def test_what_went_wrong_is_kept_though_it_stands_at_the_end() -> None:
     kept = error_lines(traceback + "sqlite3.OperationalError: database is locked\n")
     assert kept.endswith("  ! sqlite3.OperationalError: database is locked")
     assert kept.startswith("  ! Exit code 1\n  ! Traceback")
-
-
-FAILED = [
-    ("Exit code 1\nmake: *** [test] Error 2", True, "Error: Exit code 1"),
-    ("<tool_use_error>String to replace not found</tool_use_error>", True, "Error: String"),
-    ("Exit code 2\nno such file", False, {}),
-    ([text("Request failed with status code 404")], True, None),
-    ("", False, "Error: Request timed out"),
-]
-
-
-@pytest.mark.parametrize(("content", "error", "outcome"), FAILED)
-def test_a_failed_command_keeps_its_errors_first_lines(
-    home: Home, tmp_path: Path, content: Any, error: bool, outcome: Any
-) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("go"),
-        s.assistant(tool("Bash", "t1", command="make"), text("after")),
-        s.result("t1", content, error=error, outcome=outcome),
-    )
-    assert "- Bash: make\n  ! " in made
-    assert "tool_use_error" not in made
-
-
-def test_results_and_images_are_skipped(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user([text("look"), {"type": "image", "source": {"data": "SECRET"}}]),
-        s.assistant(tool("Read", "t1", file_path="/a"), tool("Bash", "t2", command="ls")),
-        s.result("t1", "SECRET contents", outcome={"file": {"content": "SECRET"}}),
-        s.result("t2", [text("SECRET listing")], outcome={"stdout": "SECRET", "stderr": "Error: SECRET"}),
-    )
-    assert "SECRET" not in made
-
-
-def test_a_questions_answer_is_a_human_decision_and_is_kept(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    asked = tool("AskUserQuestion", "t1", questions=[{"question": "Which store?", "options": [{"label": "SQLite"}]}])
-    made = body(
-        home,
-        tmp_path,
-        s.user("go"),
-        s.assistant(asked),
-        s.result(
-            "t1",
-            'User has answered your questions: "Which store?"="SQLite".',
-            outcome={"answers": {"Which store?": "SQLite"}},
-        ),
-    )
-    assert "- AskUserQuestion: Which store? [SQLite]\n  answer: SQLite\n" in made
-
-
-def test_a_plan_keeps_its_text_and_what_the_user_decided(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("plan it"),
-        s.assistant(tool("ExitPlanMode", "t1", plan="## Plan\nmove the cache")),
-        s.result("t1", "User has approved your plan. You can now start coding."),
-        s.assistant(tool("ExitPlanMode", "t2")),
-        s.result("t2", "User has approved your plan.", outcome={"plan": "# Later\nplan from a file"}),
-    )
-    assert "- ExitPlanMode:\n  ## Plan\n  move the cache\n  approved by the user\n" in made
-    assert "  # Later\n  plan from a file\n  approved by the user\n" in made
-
-
-def test_the_reason_of_a_rejection_is_what_the_user_said(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected. "
-        "To tell you how to proceed, the user said:\nnever force-push\n\n"
-        "Note: The user's next message may contain a correction or preference."
-    )
-    made = body(
-        home,
-        tmp_path,
-        s.user("push it"),
-        s.assistant(tool("Bash", "t1", command="git push --force")),
-        s.result("t1", refused, error=True, outcome="User rejected tool use"),
-    )
-    assert "- Bash: git push --force\n  rejected by the user\n" in made
-    assert "## [3] user · 2026-04-28 09:00\n\nnever force-push\n" in made
-    assert "Note:" not in made

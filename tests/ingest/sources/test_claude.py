@@ -1,4 +1,4 @@
-"""Claude Code's format, pitfall by pitfall: what becomes of each kind of record."""
+"""Claude Code's format: the cases of ``data/claude.jsonl``, and what takes several files or a home."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from core.document import Document, Failure
 from core.home import Home
 from ingest.sources.claude import source as claude
+from tests.ingest.sources.cases import Case, cases, check, parsed
 from tests.ingest.transcripts import (
     SESSION,
     Script,
-    body,
     corpus,
     document,
     documents,
@@ -29,236 +29,47 @@ from tests.ingest.transcripts import (
     tool,
 )
 
-# Pitfall 1: one message is split over records, not always adjacent.
+
+def _blocks(given: Any) -> Any:
+    """Return the blocks that a case writes in short."""
+    if not isinstance(given, list):
+        return given
+    made = []
+    for block in given:
+        if isinstance(block, str):
+            made.append(text(block))
+        elif "think" in block:
+            made.append(thinking(block["think"]))
+        elif "tool" in block:
+            made.append(tool(block["tool"], block["call"], **block["given"]))
+        else:
+            made.append(block["raw"] if "raw" in block else text(block["text"]))
+    return made
 
 
-def test_the_pieces_of_one_message_are_put_together_even_around_tool_results(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("why does it fail"),
-        s.assistant(thinking("let me think"), message="m1", usage={"output_tokens": 1}),
-        s.assistant(text("I look first."), message="m1", usage={"output_tokens": 4}),
-        s.assistant(tool("Bash", "t1", command="make test"), message="m1", usage={"output_tokens": 9}),
-        s.result("t1"),
-        s.assistant(text("Second message."), message="m2", usage={"output_tokens": 5}),
-        s.assistant(text("Late piece of the first."), message="m1", usage={"output_tokens": 11}),
-    )
-    assert made == (
-        "# why does it fail\n\n"
-        "## [1] user · 2026-04-28 09:00\n\nwhy does it fail\n\n"
-        "## [2] assistant · 2026-04-28 09:00\n\nI look first.\n\n- Bash: make test\n\nLate piece of the first.\n\n"
-        "Second message.\n\n### reasoning\n\nlet me think\n"
-    )
-    meta, _ = document(home)
-    assert meta["turns"] == 2
-    assert meta["output_tokens"] == 16  # the last count of each message, not the sum of its pieces
+def _record(script: Script, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the record that a case writes in short: the first key is its kind, others are fields."""
+    (kind, value), *others = given.items()
+    fields = dict(others)
+    if kind == "raw":
+        return {"sessionId": SESSION, **value}
+    if kind == "user":
+        return script.user(_blocks(value), **fields)
+    if kind == "result":
+        return script.result(value, **fields)
+    if kind == "record":
+        return script.record(value, **fields)
+    inner = {"stop_reason": fields.pop("stop_reason")} if "stop_reason" in fields else fields.pop("message_fields", {})
+    made = script.assistant(*_blocks(value), **fields)
+    made["message"] |= inner
+    return made
 
 
-# Pitfall 2: stop_reason says nothing.
-
-
-@pytest.mark.parametrize("reason", [None, "end_turn", "tool_use"])
-def test_the_end_of_a_turn_is_the_next_prompt_whatever_stop_reason_says(
-    home: Home, tmp_path: Path, reason: str | None
-) -> None:
-    s = Script()
-    first, second = s.assistant(text("a"), message="m1"), s.assistant(text("b"), message="m2")
-    first["message"]["stop_reason"] = second["message"]["stop_reason"] = reason
-    made = body(home, tmp_path, s.user("go"), first, second, s.user("next"))
-    assert [line[:12] for line in made.splitlines() if line.startswith("## ")] == [
-        "## [1] user ",
-        "## [2] assis",
-        "## [3] user ",
-    ]
-
-
-# Pitfall 3: titles.
-
-
-def test_titles_are_taken_in_the_stated_order(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    talk = [s.user("First prompt"), s.assistant(text("yes"))]
-    foreign = {"type": "summary", "summary": "Another session", "leafUuid": "nowhere"}
-    own = {"type": "summary", "summary": "What we did", "leafUuid": "u2"}
-    generated = {"type": "ai-title", "aiTitle": "Generated title", "sessionId": SESSION}
-    custom = {"type": "custom-title", "customTitle": "My own title", "sessionId": SESSION}
-    for extra, title in [
-        ([foreign], "First prompt"),
-        ([foreign, own], "What we did"),
-        ([foreign, own, generated], "Generated title"),
-        ([custom, foreign, own, generated], "My own title"),
-    ]:
-        body(home, tmp_path, *extra, *talk)
-        assert document(home)[0]["title"] == title
-
-
-def test_a_title_is_one_clean_line_of_at_most_120_characters(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    body(home, tmp_path, s.user("\x1b[1m# Fix\x1b[0m the\ttoken refresh\n" + "and more " * 50))
-    assert document(home)[0]["title"] == "Fix the token refresh"
-    s = Script()
-    body(home, tmp_path, s.user("word " * 100))
-    title = document(home)[0]["title"]
-    assert len(title) <= 120
-    assert title.endswith("…")
-
-
-# Pitfall 4: compaction.
-
-
-def test_a_compaction_summary_is_marked_and_is_not_a_human_prompt(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.record("system", subtype="compact_boundary", content="Conversation compacted", logicalParentUuid="z"),
-        s.user("This session is being continued from a previous conversation. We chose SQLite.", isCompactSummary=True),
-        s.user("carry on"),
-    )
-    assert "## [1] compaction · 2026-04-28 09:00\n\n### summary of what was compacted\n\nThis session" in made
-    assert "## [2] user" in made
-    assert document(home)[0]["title"] == "carry on"
-
-
-# Pitfall 5: what people did not type.
-
-
-INJECTED = [
-    "<local-command-caveat>Caveat: x</local-command-caveat>",
-    "Caveat: The messages below were generated by the user while running local commands. DO NOT respond to these "
-    "messages or otherwise consider them in your response unless the user explicitly asks you to.",
-    "<local-command-stdout>SECRET</local-command-stdout>",
-    "<bash-stdout>SECRET</bash-stdout><bash-stderr></bash-stderr>",
-    "<task-notification>\nx</task-notification>\nRead the output file to retrieve the result: SECRET",
-    "Base directory for this skill: /SECRET\n\n# Skill",
-    "Stop hook feedback:\nSECRET",
-    "<system-reminder>SECRET</system-reminder>",
-    "<ide_opened_file>The user opened SECRET</ide_opened_file>",
-]
-
-
-@pytest.mark.parametrize("injected", INJECTED)
-def test_injected_text_is_neither_prompt_nor_kept(home: Home, tmp_path: Path, injected: str) -> None:
-    s = Script()
-    made = body(home, tmp_path, s.user(injected), s.user("the real question"))
-    assert "SECRET" not in made
-    assert "Caveat" not in made
-    assert made.startswith("# the real question\n\n## [1] user")
-
-
-def test_meta_records_and_task_notifications_are_dropped(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("SECRET skill text", isMeta=True),
-        s.user("SECRET done", origin={"kind": "task-notification"}),
-        s.user("typed", origin={"kind": "human"}),
-    )
-    assert "SECRET" not in made
-    assert "typed" in made
-
-
-def test_reminders_inside_human_text_are_cut_out_and_the_rest_stays(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user(
-            [
-                text("<ide_selection>lines 1 to 2</ide_selection>"),
-                text("before\n<system-reminder>\nSECRET\n</system-reminder>\nafter"),
-            ]
-        ),
-    )
-    assert "SECRET" not in made
-    assert "lines 1" not in made
-    assert "before\n\nafter" in made
-
-
-def test_commands_that_the_user_typed_are_one_liners_and_not_prompts(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    command = "<command-name>/review</command-name>\n  <command-message>r</command-message>"
-    command += "\n  <command-args>42</command-args>"
-    made = body(home, tmp_path, s.user(command), s.user("<bash-input>git status</bash-input>"), s.user("go"))
-    assert "## [1] command · 2026-04-28 09:00\n\n- /review 42\n- ! git status\n\n## [2] user" in made
-    made = body(home, tmp_path, s.user("<user-memory-input>use uv</user-memory-input>"), s.user("on"))
-    assert " command · 2026-04-28 09:00\n\n- # use uv\n" in made
-    assert document(home)[0]["title"] == "go"
-
-
-def test_an_interruption_is_noted_in_the_turn_it_ended(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home, tmp_path, s.user("go"), s.assistant(text("working")), s.user([text("[Request interrupted by user]")])
-    )
-    assert made.endswith("working\n\n- interrupted by the user\n")
-
-
-def test_a_recap_is_kept_as_one(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(home, tmp_path, s.user("go"), s.record("system", subtype="away_summary", content="We moved the cache."))
-    assert "## [2] recap · 2026-04-28 09:00\n\nWe moved the cache.\n" in made
-
-
-def queued(s: Script, words: str, **more: Any) -> dict[str, Any]:
-    return s.record("attachment", attachment={"type": "queued_command", "prompt": words, **more})
-
-
-def operation(kind: str, content: str = "") -> dict[str, Any]:
-    stamp = "2026-04-28T09:00:30.000Z"
-    return {"type": "queue-operation", "operation": kind, "timestamp": stamp, "sessionId": SESSION, "content": content}
-
-
-def test_a_prompt_queued_while_the_assistant_worked_is_kept_once(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("start"),
-        operation("enqueue", "use the other branch"),
-        s.assistant(text("working")),
-        queued(s, "use the other branch"),
-        operation("enqueue", "also run the linter"),
-        operation("remove"),
-        operation("enqueue", "sent in the end"),
-        operation("dequeue"),
-        s.user("sent in the end"),
-        queued(s, "<task-notification>SECRET</task-notification>", commandMode="task-notification"),
-    )
-    assert made.count("use the other branch") == 1
-    assert made.count("also run the linter") == 1  # before 2.1.101 nothing else records it
-    assert made.count("sent in the end") == 1
-    assert "SECRET" not in made
-
-
-def test_a_queued_prompt_taken_back_was_not_said(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(home, tmp_path, s.user("start"), operation("enqueue", "oh no"), operation("popAll", "oh no"))
-    assert "oh no" not in made
-
-
-# Pitfall 6: API errors.
-
-
-def test_api_errors_and_synthetic_messages_are_no_answers(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(
-        home,
-        tmp_path,
-        s.user("go"),
-        s.assistant(text("API Error: 529"), isApiErrorMessage=True),
-        s.assistant(text("No response requested."), model="<synthetic>"),
-        s.assistant(text("real"), model="claude-sonnet-4-5"),
-    )
-    assert "529" not in made
-    assert "No response" not in made
-    assert document(home)[0]["models"] == ["claude-sonnet-4-5"]
-
-
-# Pitfall 7: sidechains.
+@pytest.mark.parametrize("case", cases("claude"))
+def test_a_transcript_becomes_its_document(case: Case, tmp_path: Path) -> None:
+    script = Script()
+    path = save(tmp_path / f"{SESSION}.jsonl", *(_record(script, record) for record in case["records"]))
+    check(case, parsed(claude.SOURCE, path))
 
 
 def test_joined_and_malformed_lines_lose_nothing_else_and_are_counted(home: Home, tmp_path: Path) -> None:
@@ -276,37 +87,6 @@ def test_joined_and_malformed_lines_lose_nothing_else_and_are_counted(home: Home
     ]
 
 
-# The rest.
-
-
-def test_the_frontmatter_says_where_when_and_with_what(home: Home, tmp_path: Path) -> None:
-    s = Script(slug="sparkling-hopping-otter")
-    body(
-        home,
-        tmp_path,
-        {"type": "pr-link", "prUrl": "https://example.org/pull/7", "sessionId": SESSION},
-        s.user("Fix the token refresh race"),
-        s.assistant(text("a"), model="claude-b"),
-        s.assistant(text("b"), model="claude-a", gitBranch="fix/race", version="2.1.101", cwd="/home/me/api/src"),
-    )
-    meta, _ = document(home)
-    assert meta == {
-        "session_id": SESSION,
-        "source": "claude",
-        "title": "Fix the token refresh race",
-        "date": "2026-04-28T09:00:01Z",
-        "ended": "2026-04-28T09:00:03Z",
-        "project": "/home/me/api",
-        "git_branch": "fix/race",
-        "slug": "sparkling-hopping-otter",
-        "models": ["claude-a", "claude-b"],
-        "version": "2.1.101",
-        "turns": 2,
-        "output_tokens": 2,
-        "pull_requests": ["https://example.org/pull/7"],
-    }
-
-
 def test_without_timestamps_the_date_is_the_files_and_says_so(home: Home, tmp_path: Path) -> None:
     path = save(tmp_path / f"{SESSION}.jsonl", Script().user("undated", timestamp="yesterday"))
     os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -314,12 +94,6 @@ def test_without_timestamps_the_date_is_the_files_and_says_so(home: Home, tmp_pa
     meta, made = document(home)
     assert (meta["date"], meta["date_source"]) == ("2023-11-14T22:13:20Z", "mtime")
     assert "## [1] user\n" in made
-
-
-def test_timestamps_of_other_zones_become_utc(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    made = body(home, tmp_path, s.user("late", timestamp="2026-04-28T23:30:00+02:00"))
-    assert "## [1] user · 2026-04-28 21:30" in made
 
 
 def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(home: Home, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from tests.ingest.transcripts import (
     OTHER,
     SESSION,
     Script,
-    body,
     corpus,
     document,
     ingest,
@@ -68,25 +67,6 @@ def test_a_subagent_learns_of_its_task_when_its_parent_appears_later(home: Home,
     assert ingest(home, tmp_path).written == 0
 
 
-def test_an_inline_sidechain_stands_apart_after_the_conversation(home: Home, tmp_path: Path) -> None:
-    s = Script(version="1.0.98")
-    made = body(
-        home,
-        tmp_path,
-        s.user("main question"),
-        s.user("side task", isSidechain=True, parentUuid=None),
-        s.assistant(text("side answer"), isSidechain=True, parentUuid="u2"),
-        s.assistant(text("main answer")),
-    )
-    assert [line.split(" · ")[0] for line in made.splitlines() if line.startswith("## ")] == [
-        "## [1] user",
-        "## [2] assistant",
-        "## [3] task",
-        "## [4] subagent",
-    ]
-    assert made.index("main answer") < made.index("side task") < made.index("side answer")
-
-
 def test_compaction_and_warm_up_agents_are_skipped_with_their_reason(home: Home, tmp_path: Path) -> None:
     agent_file(tmp_path, "acompact-ff")
     s = Script(prefix="w", isSidechain=True, agentId="w1")
@@ -97,11 +77,6 @@ def test_compaction_and_warm_up_agents_are_skipped_with_their_reason(home: Home,
 
 
 # Pitfall 8: orphans, two sessions in a file, copies.
-
-
-def test_an_orphan_record_is_kept(home: Home, tmp_path: Path) -> None:
-    s = Script()
-    assert "still here" in body(home, tmp_path, s.user("go"), s.user("still here", parentUuid="lost"))
 
 
 def test_a_record_belongs_to_the_session_it_names(home: Home, tmp_path: Path) -> None:
@@ -159,24 +134,6 @@ def test_a_record_repeated_in_one_file_counts_once(home: Home, tmp_path: Path) -
 
 
 # Pitfall 9 is test_records.py's; here: through the whole path.
-
-
-def test_a_record_that_stands_again_says_what_it_says_last_where_it_stood_first(home: Home, tmp_path: Path) -> None:
-    script = Script()
-    asked, said, later = script.user("Why?"), script.assistant(text("So fa")), script.user("And now?")
-    whole = {**said, "message": {**said["message"], "content": [text("So far."), tool("Bash", command="make")]}}
-    empty = {**said, "message": {**said["message"], "content": []}}
-    mended = {**asked, "message": {"role": "user", "content": "Why not?"}}
-    made = body(home, tmp_path, {**script.record("user"), "message": {}}, asked, said, later, whole, mended, empty)
-    assert made.partition("\n\n")[2].startswith("## [1] user · 2026-04-28 09:00\n\nWhy not?\n\n## [2] assistant")
-    assert made.endswith("\n\nSo far.\n\n- Bash: make\n\n## [3] user · 2026-04-28 09:00\n\nAnd now?\n")
-
-
-def test_what_a_record_says_only_where_it_stands_again_is_kept(home: Home, tmp_path: Path) -> None:
-    script = Script()
-    asked, said = script.user("Why?"), script.assistant()
-    late = {**said, "message": {**said["message"], "content": [text("So.")]}}
-    assert body(home, tmp_path, asked, said, late).endswith("\n\nSo.\n")
 
 
 def test_a_task_is_known_though_its_call_and_its_result_stand_twice(home: Home, tmp_path: Path) -> None:
