@@ -101,7 +101,7 @@ def test_one_criterion_that_does_not_hold_is_a_pivot(home: Home, broken: str) ->
     assert [name for name, held in met.items() if held is False] == [broken]
 
 
-def test_what_was_not_measured_is_not_met_and_is_told(home: Home, brain: Brain) -> None:
+def test_an_unmeasured_criterion_is_not_met_and_is_reported(home: Home, brain: Brain) -> None:
     use(home, good_week())
     found = acceptance.judge(home, now=OVER)
     assert (found["verdict"], found["conditional"], found["unmeasured"]) == (

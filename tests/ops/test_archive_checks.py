@@ -33,7 +33,7 @@ def _archived(home: Home, folder: Path, *sessions: str) -> list[str]:
     return list(archive.objects(home.path("raw")))
 
 
-def test_what_the_archive_has_lost_is_noticed_at_once_and_stored_anew(well: Home, tmp_path: Path) -> None:
+def test_lost_objects_are_noticed_at_once_and_stored_again(well: Home, tmp_path: Path) -> None:
     objects = _archived(well, tmp_path / "elsewhere", "s1", "s2")
     before = {path: Path(path).read_bytes() for path in objects}
     for path in objects:
@@ -42,7 +42,7 @@ def test_what_the_archive_has_lost_is_noticed_at_once_and_stored_anew(well: Home
     assert {path: Path(path).read_bytes() for path in objects} == before
 
 
-def test_what_is_damaged_in_the_archive_is_found_by_the_long_look_and_stored_anew(well: Home, tmp_path: Path) -> None:
+def test_damaged_objects_are_found_by_the_deep_check_and_stored_again(well: Home, tmp_path: Path) -> None:
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")
     before = Path(path).read_bytes()
     Path(path).write_bytes(before[:-9] + bytes(9))
@@ -91,7 +91,7 @@ def test_an_accepted_loss_is_no_finding_and_the_next_one_is(
     assert ids(examine(well)) == ["archive-lost:claude"], "what had come back is lost once more"
 
 
-def test_what_can_be_stored_anew_is_no_loss_to_accept(well: Home, tmp_path: Path) -> None:
+def test_an_object_that_can_be_stored_again_is_no_loss_to_accept(well: Home, tmp_path: Path) -> None:
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")
     os.unlink(path)
     assert ids(examine(well, accept_loss=True)) == ["archive-broken:claude"]
@@ -206,9 +206,7 @@ def test_objects_that_no_catalogue_names_are_an_alarm_until_their_loss_is_accept
     assert not ids(examine(well), "notice")
 
 
-def test_an_accepted_loss_that_was_stored_again_is_heard_of_when_it_is_lost_once_more(
-    well: Home, tmp_path: Path
-) -> None:
+def test_an_accepted_loss_is_reported_again_after_recovery(well: Home, tmp_path: Path) -> None:
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")
     os.unlink(well.path("raw", archive.CATALOGUE))
     examine(well, accept_loss=True)
@@ -221,7 +219,7 @@ def test_an_accepted_loss_that_was_stored_again_is_heard_of_when_it_is_lost_once
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_an_accepted_loss_that_was_put_back_is_heard_of_once_all_objects_were_read(
+def test_a_restored_object_ends_its_acceptance_once_all_objects_are_read(
     well: Home, tmp_path: Path, deep: bool
 ) -> None:
     (path,) = _archived(well, tmp_path / "elsewhere", "s1")

@@ -40,7 +40,7 @@ def write(home: Home, *statements: str) -> None:
     connection.close()
 
 
-def test_a_truncated_index_is_found_and_made_anew(well: Home) -> None:
+def test_a_truncated_index_is_found_and_rebuilt(well: Home) -> None:
     for suffix in ("-wal", "-shm"):
         Path(well.index + suffix).unlink(missing_ok=True)
     with open(well.index, "r+b") as stream:
@@ -92,7 +92,7 @@ def _killed_while_reading(home: Home) -> Path:
     return path
 
 
-def test_a_copy_that_a_killed_process_left_is_said_and_removed(well: Home) -> None:
+def test_a_copy_that_a_killed_process_left_is_reported_and_removed(well: Home) -> None:
     path = _killed_while_reading(well)
     repairs(well, "copies")
     assert not path.parent.exists()
@@ -152,7 +152,7 @@ def test_a_torn_row_that_was_rotated_out_is_found_and_set_aside(well: Home) -> N
     assert Path(well.logs, "usage.torn").read_text() == '{"schema":1,"ts\n'
 
 
-def test_a_torn_row_of_another_machine_is_told_and_left_to_it(well: Home) -> None:
+def test_a_torn_row_of_another_machine_is_reported_and_left_to_it(well: Home) -> None:
     folder = Path(well.logs, "machines")
     folder.mkdir(mode=0o700)
     theirs = folder / "laptop.jsonl"
@@ -221,7 +221,7 @@ def test_a_full_disk_is_found(well: Home, monkeypatch: pytest.MonkeyPatch) -> No
     assert "disk" in ids(examine(well))
 
 
-def test_a_full_disk_is_not_taken_for_damage(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_no_damage(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> Any:
         raise apsw.IOError("disk I/O error")
 
@@ -314,7 +314,7 @@ def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.Monk
 
 
 def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Path]:
-    """What notifications say, and the second log that the configuration asks for."""
+    """The texts of notifications, and the second log that the configuration names."""
     told: list[str] = []
     monkeypatch.setattr(doctor, "notify", lambda title, text, environ: told.append(text))
     second = folder / "brain-doctor.log"
@@ -324,7 +324,9 @@ def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     return told, second
 
 
-def test_failures_are_said_where_they_will_be_seen(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_reported_where_they_will_be_seen(
+    well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told, second = _listening(well, tmp_path, monkeypatch)
     os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
     for _ in range(2):
@@ -337,7 +339,7 @@ def test_failures_are_said_where_they_will_be_seen(well: Home, tmp_path: Path, m
     assert len(told) == 1
 
 
-def test_no_log_and_no_notification_tells_a_secret_of_a_name(
+def test_no_log_and_no_notification_shows_a_secret_of_a_name(
     well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -77,7 +77,7 @@ def test_a_brain_kept_in_the_plugins_data_comes_first(tmp_path: Path) -> None:
     assert done.stdout == "hook stop\n"
 
 
-def test_a_brain_whose_interpreter_has_gone_fails_no_hook(tmp_path: Path) -> None:
+def test_a_brain_without_its_interpreter_fails_no_hook(tmp_path: Path) -> None:
     """The next one gets what the hook was given; without one it ends with 0 all the same, as after a failure."""
     broken = tmp_path / "data" / "venv" / "bin" / "brain"
     copy = tmp_path / "plugin" / "bin" / "plugin-brain"

@@ -50,7 +50,7 @@ def plugged(claude: ClaudeCode, brain: Brain, tmp_path: Path) -> ClaudeCode:
 
 
 def plugin(folder: Path) -> Path:
-    """What of the checkout the plugin is made of, without the rest."""
+    """The parts of the checkout that make the plugin."""
     copy = folder / "checkout"
     copy.mkdir()
     for name in (".claude-plugin", "hooks", "skills", "bin"):

@@ -1,4 +1,4 @@
-"""The doctor tells of a restore that was killed, of backups that hold the forgotten, and of one that is too old."""
+"""The doctor reports a killed restore, backups with forgotten text, and an old backup."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def findings(home: Home, later_days: float = 0.0) -> list[Finding]:
 
 @pytest.fixture
 def asked(home: Home) -> Home:
-    """A home with a note, whose owner wants a backup every week."""
+    """A home with a note, and a setting for weekly backups."""
     inbox.write(home, "the pelican landed")
     Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {backup_days: 7}\n")
     return home
@@ -47,14 +47,14 @@ def test_a_backup_that_is_missing_or_too_old_is_a_finding(asked: Home) -> None:
     assert [finding.id for finding in findings(asked)] == ["backup-missing"]
     path = backup.make(asked, config.load(asked))["path"]
     assert findings(asked, 6.9) == []
-    os.utime(path)  # written anew, by forgetting: no younger for that
+    os.utime(path)  # rewritten by forgetting: no younger for that
     old = findings(asked, 7.5)
     assert [(finding.id, finding.fix) for finding in old] == [("backup-old", "brain backup")]
     os.unlink(path)
     assert [finding.id for finding in findings(asked)] == ["backup-missing"]
 
 
-def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_restore_is_found_and_finished(asked: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     path = backup.make(asked, config.load(asked))["path"]
 
     def dies(*_: object) -> None:
@@ -72,7 +72,9 @@ def test_a_restore_that_was_killed_is_found_and_mended(asked: Home, monkeypatch:
     assert list(Path(asked.inbox).rglob("*.md"))
 
 
-def test_a_log_that_a_reader_holds_is_said_to_be_so(home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_a_reader_holds_is_reported_with_a_command(
+    home: Home, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index, "checkpoint", lambda _: False)
     said = index._checkpoint(CheckContext(home, os.environ, time.time()))
     command = said.rpartition(": ")[2].partition(",")[0]
@@ -131,9 +133,7 @@ def test_an_archive_that_outgrew_its_bound_is_a_finding_and_loses_nothing(home: 
 @pytest.mark.parametrize(
     ("name", "found"), [("forgetting.json", "forget-unfinished"), ("forgetting-backups.json", "backup-forgetting")]
 )
-def test_a_note_of_what_is_to_be_forgotten_that_cannot_be_read_is_never_taken_for_nothing(
-    asked: Home, name: str, found: str, data: str
-) -> None:
+def test_an_unreadable_note_of_a_pending_forget_is_a_finding(asked: Home, name: str, found: str, data: str) -> None:
     path = Path(asked.state, name)
     path.write_text(data, encoding="utf-8")
     ((identity, severity, fix),) = [(each.id, each.severity, each.fix) for each in findings(asked)][:1]

@@ -1,4 +1,4 @@
-"""What is damaged in state/ is named or made again; nothing else is blamed, and no run ends for it."""
+"""Damage in state/ is named or repaired; nothing else is blamed, and no run ends for it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_documents_of_another_machine_are_none_that_a_source_must_know(home: Hom
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"null", b'{"machines": []}', b'{"removed": {}, "name": 3}', b"\xff"]
 )
-def test_what_is_known_of_other_machines_is_not_taken_for_nothing(home: Home, data: bytes) -> None:
+def test_a_damaged_state_of_other_machines_is_not_an_empty_one(home: Home, data: bytes) -> None:
     home.make()
     path = Path(home.state, "sync.json")
     path.write_bytes(data)
@@ -97,9 +97,7 @@ def test_what_is_known_of_other_machines_is_not_taken_for_nothing(home: Home, da
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema": 1}', b"\xff"])
-def test_that_folders_of_backups_are_not_known_any_more_is_said_and_kept(
-    home: Home, tmp_path: Path, data: bytes
-) -> None:
+def test_a_lost_note_of_backup_folders_is_a_finding_and_is_kept(home: Home, tmp_path: Path, data: bytes) -> None:
     backup.make(home, load(home), to=str(tmp_path / "disk"))
     path = Path(home.state, "last-backup.json")
     path.write_bytes(data)

@@ -1,4 +1,4 @@
-"""What the telemetry says, read whole, torn rows counted."""
+"""The statistics of the telemetry, with torn rows counted."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def test_nothing_used_is_no_error(home: Home) -> None:
     assert stats(home, 0)["rows"] == 0
 
 
-def test_other_machines_are_told_apart_and_counted_where_that_is_asked_for(
-    used: Home, brain: Callable[..., Any]
-) -> None:
+def test_other_machines_are_counted_apart_on_request(used: Home, brain: Callable[..., Any]) -> None:
     folder = Path(used.logs, "machines")
     folder.mkdir()
     lines = [json.dumps({"schema": 1, **row}) for row in ROWS[:4]]

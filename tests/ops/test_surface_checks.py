@@ -1,4 +1,4 @@
-"""What the doctor says of what was installed outside the home."""
+"""The doctor's findings on installations outside the home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real qmd 2.8.3 beside ours: two worlds with the same files, one command line for both."""
+"""The real qmd 2.8.3 and ours: two worlds with the same files, one command line for both."""
 
 from __future__ import annotations
 

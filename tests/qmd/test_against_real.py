@@ -1,4 +1,4 @@
-"""Every command beside the real qmd 2.8.3 on the same files: exit code, stdout and stderr byte for byte."""
+"""Every command compared with the real qmd 2.8.3 on the same files: exit code, stdout and stderr byte for byte."""
 
 from __future__ import annotations
 

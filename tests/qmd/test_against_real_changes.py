@@ -1,4 +1,4 @@
-"""What changes configuration and index, beside the real qmd 2.8.3; and each program on the other's index."""
+"""Changes of configuration and index compared with the real qmd 2.8.3; and each program on the other's index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgotten leaves every backup, and no backup brings it back."""
+"""Forgotten text leaves every backup, and no backup brings it back."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_text_that_only_a_backup_holds_by_now_leaves_it(filled: Home, tmp_path
     page.unlink()
     Path(filled.usage).unlink()
     index(filled, config.load(filled))
-    # A session whose document leaves out what its raw file says, in the backup alone, too.
+    # A session with a text that only its raw file holds, also in the backup.
     before = Path(path).read_bytes()
     assert backup.forget(filled, [], [], verify_erasure.spellings("an ochre lamp"), anywhere=True) == []
     assert Path(path).read_bytes() == before
@@ -94,7 +94,7 @@ def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(f
     assert not any("drawer3." in hit[3] for hit in ask(filled, ["drawer3"])[0])
 
 
-def test_nor_does_it_in_another_home_beside_the_one_that_forgot(filled: Home, tmp_path: Path) -> None:
+def test_a_restore_next_to_the_home_that_forgot_brings_nothing_back(filled: Home, tmp_path: Path) -> None:
     path = make(filled)["path"]
     away = tmp_path / "away.tar.zst"
     shutil.move(path, away)

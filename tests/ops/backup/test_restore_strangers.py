@@ -304,5 +304,5 @@ def test_settings_of_a_backup_that_reach_out_of_the_home_are_named(target: Home,
     assert [line for line in done.stderr.splitlines() if "its collections.yml sets" in line] == [
         f"brain: its collections.yml sets {each}" for each in named
     ]
-    # What the home has set itself is no news.
+    # The home's own settings are no news.
     assert restore.restore(path, target, force=True)["new_settings"] == []

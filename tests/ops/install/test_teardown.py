@@ -94,7 +94,7 @@ def test_a_folder_of_notes_elsewhere_is_not_touched(full: Home, tmp_path: Path) 
     assert not Path(full.root).exists()
 
 
-def test_an_edited_skill_stays_and_is_said(full: Home, tmp_path: Path) -> None:
+def test_an_edited_skill_stays_and_is_reported(full: Home, tmp_path: Path) -> None:
     edited = next((tmp_path / "skills").rglob("SKILL.md"))
     edited.write_text("mine")
     (left,) = teardown.carry_out(full, os.environ, keep_corpus=False)["left"]

@@ -55,7 +55,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout whose environment is the one that the tests run in."""
+    """A checkout with the environment of the tests."""
     place = tmp_path / "checkout"
     place.mkdir()
     for entry in ROOT.iterdir():
@@ -168,7 +168,7 @@ def test_a_path_that_no_schedulers_file_can_hold_is_refused() -> None:
     assert failure.value.fix
 
 
-def test_systemd_is_given_the_units_and_told_of_them(home: Home, tools: Path, tmp_path: Path) -> None:
+def test_systemd_gets_the_units_and_loads_them(home: Home, tools: Path, tmp_path: Path) -> None:
     where = schedule_files.setting(home, {})
     schedule.install(home, "systemd", JOBS[:2], where)
     units = Path(os.environ["HOME"], ".config", "systemd", "user")
@@ -192,7 +192,7 @@ def test_systemd_is_given_the_units_and_told_of_them(home: Home, tools: Path, tm
     assert installed.read(home)["schedules"] == {}
 
 
-def test_launchd_is_given_the_property_lists_and_told_of_them(home: Home, tools: Path, tmp_path: Path) -> None:
+def test_launchd_gets_the_property_lists_and_loads_them(home: Home, tools: Path, tmp_path: Path) -> None:
     where = schedule_files.setting(home, {})
     schedule.install(home, "launchd", JOBS, where)
     agents = Path(os.environ["HOME"], "Library", "LaunchAgents")
@@ -206,7 +206,7 @@ def test_launchd_is_given_the_property_lists_and_told_of_them(home: Home, tools:
     )
 
 
-def test_a_scheduler_that_refuses_is_heard(home: Home, tools: Path) -> None:
+def test_the_refusal_of_a_scheduler_is_reported(home: Home, tools: Path) -> None:
     tool(tools, "systemctl", "echo no bus >&2; exit 1")
     with pytest.raises(Internal, match="no bus"):
         schedule.install(home, "systemd", JOBS, schedule_files.setting(home, {}))
@@ -307,7 +307,7 @@ def test_on_the_battery_only_what_is_cheap_runs(home: Home, tmp_path: Path, monk
     assert "dear" not in schedule_run.read(home), "it is still due when the power is back"
 
 
-def test_a_job_does_not_run_beside_itself(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_does_not_run_twice_at_once(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake(monkeypatch, tmp_path, f"touch {tmp_path}/ran")
     with FileLock(os.path.join(home.state, "schedule-tried.lock"), 0):
         assert schedule_run.scheduled(home, JOB, os.environ)["outcome"] == "overlap"

@@ -70,7 +70,7 @@ def test_the_same_session_and_the_same_day_on_both_never_conflict(pair: tuple[Ma
     assert "tower" in (folder / "machines" / "tower" / "2026-04-28.md").read_text()
     assert "laptop" in Path(other.home.path("chrome-history", "machines", "laptop", "2026-04-28.md")).read_text()
     assert len(one.asks("lemur")) == 2
-    # Of what is the same to the byte, one is enough.
+    # One copy of identical bytes is enough.
     other.session(9, "lemur", turns=4)
     converge(other, one)
     fresh = Machine(Path(one.home.root).parent, "third", Path(one.remote))
@@ -121,7 +121,7 @@ def test_a_text_that_only_the_history_holds_by_now_leaves_it(pair: tuple[Machine
     assert not sync.holds(one.home, os.environ, probes)
     one.sync()
     assert b"vermilion" not in all_objects(one.remote)
-    # What holds nothing of it begins no history anew.
+    # A history without the text does not restart.
     assert forgetting.elsewhere(one.home, one.config, os.environ, anywhere=True)([], [], probes) == ([], [])
 
 
@@ -235,7 +235,7 @@ def test_a_restored_machine_does_not_overwrite_what_it_had_sent(pair: tuple[Mach
     assert restored.asks("lemur")
 
 
-def test_a_former_name_is_told_of_when_something_is_forgotten(pair: tuple[Machine, Machine]) -> None:
+def test_a_forget_names_the_branch_of_a_former_name(pair: tuple[Machine, Machine]) -> None:
     one, _ = pair
     one.sync()
     one.name = "desk"

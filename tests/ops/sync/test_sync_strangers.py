@@ -1,4 +1,4 @@
-"""What comes from a repository is a stranger's: it writes only where it may, runs nothing, and is told no secret."""
+"""The content of a repository is a stranger's: it writes only where it may, runs nothing, and gets no secret."""
 
 from __future__ import annotations
 
@@ -135,9 +135,7 @@ def test_an_address_that_is_an_option_or_a_command_is_refused(pair: tuple[Machin
         sync.sync(one.home, one.config, os.environ, remote=address)
 
 
-def test_a_remote_that_cannot_be_reached_is_said_without_its_password(
-    pair: tuple[Machine, Machine], tmp_path: Path
-) -> None:
+def test_an_unreachable_remote_is_named_without_its_password(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
     one, _ = pair
     with pytest.raises(BadInput) as failed:
         sync.sync(one.home, one.config, os.environ, remote="https://me:hunter2@127.0.0.1:9/x.git")
@@ -403,7 +401,7 @@ def test_names_that_are_one_where_accents_or_case_fold_are_taken_once(pair: tupl
 
 
 @pytest.mark.parametrize("name", ["UPPER", "a/b", "-x", "x" * 61, "é", "x.y", "x@y"])
-def test_a_branch_whose_name_is_no_machines_is_passed_over(pair: tuple[Machine, Machine], name: str) -> None:
+def test_a_branch_with_a_name_that_is_no_machines_is_ignored(pair: tuple[Machine, Machine], name: str) -> None:
     one, _ = pair
     one.sync()
     _evil(Path(one.remote), {"brain/ok.md": b"# Fine\n"}, name="evil")

@@ -18,7 +18,7 @@ _UNSET = (
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the user stands; configuration and cache lie elsewhere."""
+    """The working directory; configuration and cache are elsewhere."""
     return _place(tmp_path, monkeypatch)
 
 

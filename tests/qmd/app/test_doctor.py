@@ -103,7 +103,7 @@ def test_models_of_the_real_qmd_are_looked_at(
     assert line.startswith(finding)
 
 
-def test_vectors_of_several_fingerprints_are_told(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
+def test_vectors_of_several_fingerprints_are_a_finding(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
     database = apsw.Connection(str(tmp_path / "cache/qmd/index.sqlite"))
     digest = database.execute("SELECT hash FROM documents LIMIT 1").get
     for seq, mark in enumerate(("old1", "old2")):

@@ -31,7 +31,7 @@ def section(qmd: Qmd, name: str) -> list[str]:
     return [line.strip() for line in lines[start : lines.index("", start)]]
 
 
-def test_embedding_is_done_once_and_said(notes: Path, qmd: Qmd) -> None:
+def test_embedding_is_done_once_and_reported(notes: Path, qmd: Qmd) -> None:
     done = qmd("embed")
     assert (done.code, done.err) == (0, "")
     assert "✓ Done! Embedded 3 chunks from 3 documents" in done.out

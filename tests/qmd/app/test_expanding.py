@@ -69,7 +69,7 @@ def test_a_question_is_expanded_once_and_found_by_other_words(
         [("original", "food", 2)],
         [("lex", "bread", 1), ("lex", "dough", 1)],
     ]
-    # Twice the weight of one first rank, and two first ranks of half of it: equal, and what was asked for stands first.
+    # Twice the weight of one first rank, and two first ranks of half of it: equal, and the question's own hit is first.
     totals = [row["explain"]["rrf"]["totalScore"] for row in json.loads(done.out)]
     assert totals == [pytest.approx(2 / 61 + 0.05), pytest.approx(1 / 61 + 1 / 61 + 0.05)]
     assert files(qmd("query", "food", "--json")) == ["food.md", "bread.md"]
@@ -182,7 +182,7 @@ def test_the_environment_may_name_the_model(
     assert "hf:someone/some.gguf is none that this program runs" in done.err
 
 
-def test_a_section_that_does_not_hold_is_said_and_the_question_answered(
+def test_an_invalid_section_is_reported_and_the_question_answered(
     kitchen: Path, qmd: Qmd, tmp_path: Path, endpoint: Endpoint
 ) -> None:
     configure(tmp_path, endpoint, api_key="sk-1")

@@ -1,4 +1,4 @@
-"""``qmd update`` over what file systems really hold: told of where it is left out, and never in the way of the rest."""
+"""``qmd update`` over unusual files: it reports what it leaves out, and indexes the rest."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _bound_by_modes(folder: Path, *words: str) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
-def test_what_may_not_be_read_is_told_of_and_its_documents_are_kept(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported_and_their_documents_are_kept(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     write(
         notes,
@@ -250,7 +250,7 @@ def test_a_thousand_folders_deep_is_found_and_got(notes: Path, qmd: Qmd) -> None
         subprocess.run(["rm", "-r", notes / "d"], check=True)
 
 
-def test_paths_longer_than_the_system_takes_at_once_are_told_of(notes: Path, qmd: Qmd) -> None:
+def test_paths_that_are_too_long_for_the_system_are_reported(notes: Path, qmd: Qmd) -> None:
     here = os.open(notes, os.O_RDONLY)
     for _ in range(20):
         os.mkdir("x" * 250, dir_fd=here)

@@ -38,7 +38,7 @@ def test_the_version_is_the_contracts(qmd: Qmd) -> None:
     assert qmd("-v").out.startswith("qmd 2.8.3 (brain ")
 
 
-def test_a_configuration_that_is_no_yaml_is_told_in_one_line(qmd: Qmd, tmp_path: Path) -> None:
+def test_a_configuration_that_is_no_yaml_is_reported_in_one_line(qmd: Qmd, tmp_path: Path) -> None:
     write(tmp_path / "config" / "qmd", {"index.yml": "collections: [\n"})
     for words in (["ls"], ["search", "x"], ["context", "list"]):
         done = qmd(*words)
@@ -56,7 +56,7 @@ def test_no_command_writes_the_configuration_unasked(notes: Path, qmd: Qmd, tmp_
     assert path.read_bytes() == before
 
 
-def test_a_full_disk_is_told(notes: Path) -> None:
+def test_a_full_disk_is_an_error(notes: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     with open("/dev/full", "wb") as full:
@@ -73,7 +73,7 @@ def test_brain_qmd_is_qmd(notes: Path, brain: Brain) -> None:
     assert brain("qmd", "search").returncode == 1
 
 
-def test_brain_qmd_takes_the_brains_collections_where_told(brain: Brain) -> None:
+def test_brain_qmd_uses_the_brains_collections_on_request(brain: Brain) -> None:
     home = Path(os.environ["BRAIN_HOME"])
     write(home / "inbox", {"a.md": "# A\n\na token\n"})
     done = brain("qmd", "--brain", "update")
@@ -113,7 +113,7 @@ def test_a_launcher_starts_qmd_and_shadows_no_other(tmp_path: Path, monkeypatch:
     assert launcher.is_ours(launcher.link(str(other), force=True))
 
 
-def test_an_interrupt_is_told_by_the_exit_code(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_has_its_exit_code(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 

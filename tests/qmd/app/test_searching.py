@@ -131,7 +131,7 @@ def test_a_reader_that_goes_away_is_no_failure(notes: Path) -> None:
     assert done.stderr == ""
 
 
-def test_an_index_that_is_no_database_is_said_in_one_line(qmd: Qmd, tmp_path: Path) -> None:
+def test_an_index_that_is_no_database_is_reported_in_one_line(qmd: Qmd, tmp_path: Path) -> None:
     path = tmp_path / "cache" / "qmd" / "index.sqlite"
     path.parent.mkdir(parents=True)
     path.write_text("not a database" * 100)

@@ -1,4 +1,4 @@
-"""What needs a model says so; what does not is answered."""
+"""The verbs that need a model: they search by meaning, and name what is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(found: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [["vsearch", "x"], ["vector-search", "x"], ["query", "vec: x"]])
-def test_what_cannot_be_done_is_told_on_stderr_with_code_1(notes: Path, qmd: Qmd, words: list[str]) -> None:
+def test_a_search_without_vectors_fails_on_stderr_with_code_1(notes: Path, qmd: Qmd, words: list[str]) -> None:
     done = qmd(*words)
     assert (done.code, done.out) == (1, "")
     assert "nothing is embedded by local/all-MiniLM-L6-v2 yet (qmd embed)" in done.err
@@ -76,7 +76,7 @@ def test_a_collection_limits_a_search_by_meaning(pets: None, place: Path, qmd: Q
 
 def test_keyword_and_vector_lists_are_fused_and_explained(pets: None, qmd: Qmd) -> None:
     found = rows(qmd("query", "vec: a pet on the couch\nlex: rain", "--no-rerank", "--json", "--explain"))
-    # The keyword list counts twice although its line stands second.
+    # The keyword list counts twice although its line is second.
     assert [row["file"] for row in found[:2]] == ["qmd://pets/rain.md", "qmd://pets/dog.md"]
     assert [row["score"] for row in found[:2]] == [1, 0.5]
     trace = found[1]["explain"]
@@ -92,7 +92,7 @@ def test_a_hypothetical_document_is_searched_by_meaning(pets: None, qmd: Qmd) ->
     assert found[0]["file"] == "qmd://pets/invoice.md"
 
 
-def test_plain_words_are_searched_both_ways_and_what_is_missing_is_said(pets: None, qmd: Qmd) -> None:
+def test_plain_words_are_searched_both_ways_and_missing_models_are_named(pets: None, qmd: Qmd) -> None:
     done = qmd("query", "a pet on the couch", "--json")
     assert rows(done)[0]["file"] == "qmd://pets/dog.md"
     assert "there is no reranker" in done.err
@@ -277,7 +277,7 @@ def test_a_reranker_is_used_where_one_is_configured_and_blended_by_place(reranki
         assert trace["blendedScore"] == pytest.approx(0.75 / rank + 0.25 * trace["rerankScore"])
         assert row["score"] == pytest.approx(trace["blendedScore"], abs=0.01)
     assert [row["score"] for row in after] == sorted((row["score"] for row in after), reverse=True)
-    # The intent stands before the question: its words are in b, not in a.
+    # The intent precedes the question: its words are in b, not in a.
     judged = {names([row])[0]: row["explain"]["rerankScore"] for row in after}
     assert judged["b.md"] > judged["a.md"]
     assert "Blend: 75%*1.0000 + 25%*" in qmd("query", ASKED, "--explain").out

@@ -1,4 +1,4 @@
-"""``qmd update``: what is kept, what is told, and what a project's own configuration may not do."""
+"""``qmd update``: kept documents, reports, and the limits of a project's own configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def pulled(place: Path, qmd: Qmd, tmp_path: Path) -> Path:
-    """A repository whose clone holds two collections; its next commit has one more note."""
+    """A repository with a clone of two collections; its next commit has one more note."""
     origin = tmp_path / "origin"
     write(origin, {"notes/a.md": "# A\n", "more/b.md": "# B\n"})
     _git(origin, "init")
@@ -52,7 +52,7 @@ def test_an_update_that_pulls_indexes_what_is_upstream(pulled: Path, qmd: Qmd) -
     assert "qmd://notes/new.md" in qmd("search", "walrus").out
 
 
-def test_a_pull_that_fails_is_said_and_the_files_are_indexed_as_they_are(pulled: Path, qmd: Qmd, place: Path) -> None:
+def test_a_failed_pull_is_reported_and_the_present_files_are_indexed(pulled: Path, qmd: Qmd, place: Path) -> None:
     write(place / "clone", {"notes/own.md": "# Own\n"})
     pulled.rename(pulled.with_name("elsewhere"))
     done = qmd("update", "--pull")
@@ -69,7 +69,7 @@ def test_nothing_is_pulled_where_there_is_nothing_to_pull_from(place: Path, qmd:
     assert (done.code, done.err, done.out.count("has no upstream")) == (0, "", 1)
 
 
-def test_a_file_name_that_is_no_text_is_told_of(notes: Path, qmd: Qmd) -> None:
+def test_a_file_name_that_is_no_text_is_reported(notes: Path, qmd: Qmd) -> None:
     with open(os.fsencode(str(notes)) + b"/bad\xff.md", "wb") as stream:
         stream.write(b"# Bad\n")
     done = qmd("update")
@@ -147,7 +147,7 @@ def test_a_collections_command_makes_files_as_its_user_does_and_the_index_is_pri
     assert [path for path in made if path.is_file() and path.stat().st_mode & 0o077] == []
 
 
-def test_told_to_end_while_its_command_starts_an_update_takes_it_along(
+def test_a_signal_during_the_start_of_a_command_ends_both(
     notes: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     qmd("collection", "update-cmd", "notes", "sleep 60")
@@ -164,7 +164,7 @@ def test_told_to_end_while_its_command_starts_an_update_takes_it_along(
     assert [process.returncode for process in started] == [-signal.SIGKILL]
 
 
-def test_an_update_that_is_told_to_end_takes_its_command_along(notes: Path, qmd: Qmd, place: Path) -> None:
+def test_a_terminated_update_ends_its_command(notes: Path, qmd: Qmd, place: Path) -> None:
     qmd("collection", "update-cmd", "notes", "sleep 60 & echo $! > pid; wait")
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-m", "qmd", "update"], env=environ, stdout=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ import pytest
 
 
 class Done:
-    """What one command did."""
+    """The outcome of one command."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code = code

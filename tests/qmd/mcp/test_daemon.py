@@ -24,7 +24,7 @@ from tests.qmd.mcp.world import Site, World, alive, free_port, wait_for
 
 @pytest.fixture
 def ending(world: World) -> Iterator[World]:
-    """A world whose background servers end with the test."""
+    """A world that ends its background servers with the test."""
     yield world
     for file in world.cache.glob("mcp*.pid"):
         pid = int(file.read_text())

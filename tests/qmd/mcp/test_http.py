@@ -136,7 +136,7 @@ def test_a_client_may_keep_what_qmd_lets_it_keep(site: Site, method: str, ms: in
 
 
 @pytest.mark.parametrize("revision", ["", "2026-07-28"])
-def test_a_document_is_read_with_its_names_beside_its_text(site: Site, revision: str) -> None:
+def test_a_document_is_read_with_its_names_next_to_its_text(site: Site, revision: str) -> None:
     uri = "qmd://notes/boats/skiff%20%C3%A9%231.md"
     (contents,) = _result(site, revision, "resources/read", uri=uri)["contents"]
     assert (contents["name"], contents["title"]) == ("notes/boats/skiff é#1.md", "Skiff")
@@ -184,7 +184,7 @@ def test_a_local_origin_is_let_in(site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/query"])
-def test_a_body_of_more_than_a_megabyte_is_413_said_or_unsaid(site: Site, path: str) -> None:
+def test_a_body_of_more_than_a_megabyte_is_413_declared_or_not(site: Site, path: str) -> None:
     large = json.dumps({"searches": [{"type": "lex", "query": "x" * 1_100_000}]}).encode()
     try:
         assert site.request("POST", path, large, ACCEPTING)[0] == 413
@@ -360,7 +360,7 @@ def test_a_client_that_is_too_slow_is_dropped(site: Site) -> None:
         assert b" 408 " in bodiless.recv(200)
 
 
-def test_a_port_that_is_taken_is_said_to_be(shared: World, site: Site) -> None:
+def test_a_taken_port_is_named(shared: World, site: Site) -> None:
     second = shared.run("--http", "--port", str(site.port))
     assert second.returncode == 1
     assert second.stderr == f"Port {site.port} already in use. Try a different port with --port.\n"

@@ -1,4 +1,4 @@
-"""A client cannot tell this server's answers from the real qmd's, where that one is installed beside it."""
+"""This server answers a client like the real qmd, if that one is installed."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(shar
 
 
 def _orphaned(world: World, code: str, pids: list[int] | None = None) -> int:
-    """The pid of a server whose parent has just been killed."""
+    """The pid of a server after its parent was killed."""
     command = [sys.executable, "-c", code, json.dumps(INITIALIZE) + "\n", *world.command()]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=world.environ)
     assert parent.stdout is not None

@@ -1,4 +1,4 @@
-"""What the tools answer, held against what qmd 2.8.3 was seen to answer."""
+"""The answers of the tools, compared with those of qmd 2.8.3."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_an_answer_has_a_limit_and_names_what_it_leaves_out(world: World, monkey
     assert any("the answer is full" in block.text for block in blocks if block.type == "text")
 
 
-def test_status_says_how_the_index_stands(shared: World) -> None:
+def test_status_shows_the_state_of_the_index(shared: World) -> None:
     result = ask(shared, "status")
     status = result.structured_content
     assert list(status) == ["totalDocuments", "needsEmbedding", "hasVectorIndex", "collections"]
@@ -369,7 +369,7 @@ def test_without_an_index_there_are_no_documents_and_no_errors(empty_world: Worl
     assert "No files matched" in text(ask(empty_world, "multi_get", pattern="*.md"))
 
 
-def test_a_damaged_index_is_said_to_be_one(world: World) -> None:
+def test_a_damaged_index_is_named(world: World) -> None:
     with open(world.settings.database, "wb") as stream:
         stream.write(b"this is no database" * 100)
     result = ask(world, "query", searches=lex("quay"))
@@ -377,7 +377,7 @@ def test_a_damaged_index_is_said_to_be_one(world: World) -> None:
     assert "is not a database" in text(result)
 
 
-def test_who_connects_is_told_of_the_index_as_it_stands(world: World) -> None:
+def test_a_client_that_connects_reads_the_present_state_of_the_index(world: World) -> None:
     service = Service(Library(world.settings))
 
     async def conversation(client: Client) -> Any:
@@ -396,7 +396,7 @@ def test_who_connects_is_told_of_the_index_as_it_stands(world: World) -> None:
     assert "over 6 markdown documents" in told
 
 
-def test_results_are_reranked_where_a_reranker_is_configured_unless_told_not_to(world: World) -> None:
+def test_results_are_reranked_by_a_configured_reranker_unless_switched_off(world: World) -> None:
     place = folder(world.root / "tiny")
     world.configure(CONFIG + f"rerank:\n  path: {place}\n  timeout_s: 14\n")
     asked = {"searches": lex("quay"), "intent": "which spring plan would rebuild walls"}

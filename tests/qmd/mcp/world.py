@@ -156,7 +156,7 @@ def wait_for(true: Callable[[], bool], seconds: float = LIMIT_S) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
+    """Return True if a process runs; a zombie does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -170,7 +170,7 @@ def alive(pid: int) -> bool:
 def talk(
     server: Any, conversation: Callable[[Client], Awaitable[_Answer]], mode: str = "auto", token: str = ""
 ) -> _Answer:
-    """What ``conversation`` returns, held with the SDK's own client; bounded in time. ``token`` is for a URL."""
+    """Return the result of a ``conversation`` by the SDK's own client; bounded in time. ``token`` is for a URL."""
 
     async def hold() -> _Answer | MCPError:
         async with contextlib.AsyncExitStack() as stack:

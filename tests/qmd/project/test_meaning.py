@@ -1,4 +1,4 @@
-"""A project's search by meaning while its vectors are made anew."""
+"""A project's search by meaning while its vectors are replaced."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ def test_status_says_what_there_is_and_that_there_is_no_backend(indexed: Run, pr
     assert {each["name"]: each["files"] for each in found["collections"]} == {"notes": 3, "tasks": 1}
 
 
-def test_a_missing_folder_is_told_of_and_its_records_are_kept(indexed: Run, project: Path) -> None:
+def test_a_missing_folder_is_reported_and_its_records_are_kept(indexed: Run, project: Path) -> None:
     (project / "kb/tasks").rename(project / "kb/elsewhere")
     done = indexed("update")
     assert "tasks: its folder is missing" in done.err
@@ -321,7 +321,7 @@ def test_a_checkout_does_not_choose_what_of_the_users_files_is_indexed(
     assert run("update", "--trust").code == 0
     assert len(_hits(run("keyword", "private", "--json"))) == 1
     assert run("update").err == ""
-    # What was approved is this folder, and no other that the configuration names later.
+    # The approval is for this folder, not for another one that the configuration names later.
     (tmp_path / "other").mkdir()
     (project / "semantic-search.yml").write_text("collections: {far: {path: ../other}, notes: {path: kb/notes}}\n")
     assert "lies outside" in run("update").err

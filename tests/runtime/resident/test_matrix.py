@@ -28,7 +28,7 @@ _CHUNKS = 20
 
 
 class World:
-    """An index whose vectors have so few different numbers that many are equally near."""
+    """An index with vectors of so few different numbers that many are equally near."""
 
     def __init__(self, folder: Path) -> None:
         self.draw = random.Random(5)

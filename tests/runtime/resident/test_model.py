@@ -118,7 +118,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("scripted")
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_ones() -> None:
+def test_a_late_answer_is_not_the_next_ones_answer() -> None:
     model = Model(os.environ, 0, 60.0)
     try:
         found = ready(model)
@@ -191,7 +191,7 @@ def test_an_endpoint_that_fails_is_named_by_an_answer_of_words(
 
 
 @pytest.mark.usefixtures("scripted")
-def test_a_model_that_dies_is_told_and_started_anew_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_dies_is_reported_and_started_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(os.environ, 0, 60.0)
     try:
         found = ready(model)
@@ -251,7 +251,7 @@ def test_another_configuration_is_another_model() -> None:
         model.stop()
 
 
-def test_a_model_that_does_not_load_is_said(tmp_path: Path) -> None:
+def test_a_model_that_does_not_load_is_reported(tmp_path: Path) -> None:
     model = Model(os.environ, 0, 60.0)
     try:
         deadline = time.monotonic() + 60

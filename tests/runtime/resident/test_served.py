@@ -1,4 +1,4 @@
-"""What is to be reranked, where a resident process is there: its model encodes, an endpoint on loopback reranks."""
+"""Reranking with a resident process: its model encodes, an endpoint on loopback reranks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_it_is_reranked_alike_without_a_resident_process(
     assert paths(cold)[0] == paths(warm)[0] == "017.md"
 
 
-def test_a_reranker_that_is_not_there_is_told_of_all_the_same(shelf: Shelf, ready: Ready) -> None:
+def test_a_missing_reranker_is_reported_by_a_warm_answer_too(shelf: Shelf, ready: Ready) -> None:
     configure(shelf, ask={"rerank": True})
     found, warm = ask(shelf)
     assert warm

@@ -1,4 +1,4 @@
-"""The resident process watches where it is told to, and is still the only one of its home."""
+"""The resident process watches on request, and is still the only one of its home."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_while_it_watches_it_does_not_end_idle_and_holds_no_model(home: Home, mo
     assert looked >= 3, "it stayed as long as it watched"
 
 
-def test_nothing_is_said_of_a_process_that_does_not_answer(home: Home, brain: Brain) -> None:
+def test_a_process_that_does_not_answer_is_not_described(home: Home, brain: Brain) -> None:
     home.make()
     with FileLock(os.path.join(home.state, LOCK), 0):
         Path(home.state, "serve.pid").write_text("4711")
@@ -291,7 +291,7 @@ def test_nothing_of_what_watching_needs_is_loaded_before_it_watches(home: Home) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is counted otherwise elsewhere")
-def test_at_rest_it_takes_little_memory(watched: Home, brain: Brain) -> None:
+def test_an_idle_watch_takes_little_memory(watched: Home, brain: Brain) -> None:
     pid = said(brain, "watch", "--start")["pid"]
     until(lambda: role(watched)["last"] and role(watched)["running"] is None)
     process = psutil.Process(pid)

@@ -1,4 +1,4 @@
-"""What a run of embedding says of the table that is fitted after it."""
+"""The report of an embedding run on the table that is fitted after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tokenizer:
 
 
 class Fitting(Fake):
-    """A provider for whose model a table can be fitted."""
+    """A provider with a model for which a table can be fitted."""
 
     tokenizer = Tokenizer()
 

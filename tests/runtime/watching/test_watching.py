@@ -136,9 +136,7 @@ def test_a_folder_that_vanishes_and_comes_back_is_watched_again(watcher: tuple[W
     until(lambda: watching.counts["events"] > before)
 
 
-def test_a_folder_made_anew_with_the_number_of_the_old_one_is_watched_again(
-    watcher: tuple[Watcher, Clock], home: Home
-) -> None:
+def test_a_new_folder_with_the_inode_of_the_old_one_is_watched(watcher: tuple[Watcher, Clock], home: Home) -> None:
     watching, clock = watcher
     Path(home.inbox).mkdir()
     watching.tick()
@@ -249,7 +247,7 @@ def test_on_the_battery_nothing_is_embedded_until_it_is_off_it(home: Home, progr
         watching.stop()
 
 
-def test_an_embedding_whose_time_was_up_goes_on(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
+def test_an_embedding_that_ran_out_of_time_goes_on(watcher: tuple[Watcher, Clock], tmp_path: Path) -> None:
     watching, clock = watcher
     watching._files.waits = False
     clock.now += 61
@@ -354,9 +352,7 @@ def test_a_program_that_cannot_be_started_ends_nothing(home: Home, tmp_path: Pat
     watching.stop()
 
 
-def test_a_shells_history_is_noticed_and_other_files_beside_it_are_not(
-    watcher: tuple[Watcher, Clock], home: Home
-) -> None:
+def test_a_shells_history_is_noticed_and_its_neighbours_are_not(watcher: tuple[Watcher, Clock], home: Home) -> None:
     watching, clock = watcher
     user = Path(os.path.expanduser("~"))
     history = user / ".zsh_history"
