@@ -70,7 +70,7 @@ def read(path: str, raw: RawStore) -> Reading:
     if SOURCE.is_checkpoint(path):
         return whole(path, raw, _checkpoint, FOREIGN)
     if SOURCE.is_history(path):
-        return _prompts().read(path, raw)
+        return _PROMPTS.read(path, raw)
     return whole(path, raw, _document, FOREIGN)
 
 
@@ -487,12 +487,8 @@ def _contents(paths: Iterable[str], raw: RawStore) -> Iterator[bytes]:
 _PROMPT_PROBE = 200
 
 
-def _prompts() -> PromptHistory:
-    def project(path: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
-        return _project_folder(join(dirname(path), "chats", ""), basename(dirname(path)), raw, later)
-
-    fields = frozenset(("sessionId", "messageId", "timestamp", "type", "message"))
-    return PromptHistory(SOURCE, _prompt, fields, find_project=project, select=_without_resumed)
+def _history_project(path: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
+    return _project_folder(join(dirname(path), "chats", ""), basename(dirname(path)), raw, later)
 
 
 def _prompt(entry: dict[str, Any]) -> Prompt:
@@ -550,6 +546,9 @@ def _found_in(path: str, raw: RawStore, probes: Mapping[str, _Probe]) -> list[st
             return [unit for unit, text in possible.items() if text in data]
     except OSError:
         return []  # the session stays
+
+
+_PROMPTS = PromptHistory(SOURCE, _prompt, _FIELDS["prompt"], find_project=_history_project, select=_without_resumed)
 
 
 # The project's folder: sessions name it by its SHA-256 alone
