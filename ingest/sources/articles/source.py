@@ -119,11 +119,11 @@ def _identity(named: str) -> str:
 class Shelf:
     """A collection's folder, to which files are added. ``with`` ends the process that reads them."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, reader: Reader | None = None) -> None:
         self.folder = folder
         make_private(folder)
         self.redacted: dict[str, int] = {}
-        self._reader = Reader(TIMEOUT_S)
+        self._reader = reader or Reader(TIMEOUT_S)
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._by_place: dict[str, str] = {}

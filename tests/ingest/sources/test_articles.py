@@ -21,10 +21,17 @@ from ingest.sources.articles.source import LEADS_OUT, Shelf, files
 from tests.ingest import articles_fixture as made
 
 
+@pytest.fixture(scope="module")
+def child() -> Iterator[Reader]:
+    """The process that reads files, for all tests that do not end it."""
+    made = Reader(timeout_s=60)
+    with made.worker:
+        yield made
+
+
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    with Shelf(str(tmp_path / "kb-raw")) as found:
-        yield found
+def shelf(tmp_path: Path, child: Reader) -> Shelf:
+    return Shelf(str(tmp_path / "kb-raw"), child)
 
 
 def put(folder: Path, name: str, data: str | bytes) -> str:
