@@ -90,7 +90,7 @@ class History:
         return self._visits
 
     def forget(self, *visits: int) -> None:
-        """What clearing or ageing does."""
+        """Remove visits as clearing and ageing do."""
         self.connection.executemany("delete from visits where id = ?", [(visit,) for visit in visits])
 
     def save(self) -> str:

@@ -1,4 +1,4 @@
-"""What a file says of itself: lines at the top of a text, JSON-LD and the meta tags of a page."""
+"""Fields of a file's own: front matter, lines at the top, JSON-LD."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _page(said: Any, head: str = "") -> bytes:
         ({"@type": "Article", "headline": 5, "author": [[{"name": {}}]], "datePublished": "soon"}, {"title": "Body"}),
     ],
 )
-def test_what_a_page_says_of_itself_in_json_ld_is_believed(said: Any, fields: dict[str, str]) -> None:
+def test_json_ld_of_a_page_gives_its_fields(said: Any, fields: dict[str, str]) -> None:
     assert reader.read(_page(said), "x.html").fields == fields
 
 
@@ -87,7 +87,7 @@ def test_the_author_of_a_page_is_whom_its_meta_names(head: str, author: str | No
     assert reader.read(_page({}, head), "x.html").fields.get("author") == author
 
 
-def test_hostile_json_ld_costs_what_it_is_long() -> None:
+def test_hostile_json_ld_takes_time_in_proportion_to_its_length() -> None:
     tag = '<script type="application/ld+json">'
     for text in (
         tag * 20_000,

@@ -112,7 +112,7 @@ def test_each_kind_of_file_becomes_a_document(
     assert "no()" not in body
 
 
-def test_what_a_file_is_its_bytes_say_before_its_name(shelf: Shelf, tmp_path: Path) -> None:
+def test_the_bytes_decide_the_kind_of_a_file_before_its_name(shelf: Shelf, tmp_path: Path) -> None:
     assert shelf.add(put(tmp_path, "download", made.pdf())).kind == "pdf"
     assert shelf.add(put(tmp_path, "page.txt", made.HTML)).kind == "html"
     assert shelf.add(put(tmp_path, "said", made.VTT)).kind == "vtt"
@@ -142,7 +142,7 @@ def test_what_a_file_is_its_bytes_say_before_its_name(shelf: Shelf, tmp_path: Pa
         ("none.srt", "no captions", "no captions in it"),
     ],
 )
-def test_what_cannot_be_read_says_why_and_what_to_do(
+def test_an_unreadable_file_has_a_reason_and_a_fix(
     shelf: Shelf, tmp_path: Path, name: str, data: str | bytes, reason: str
 ) -> None:
     with pytest.raises(Unreadable) as caught:
@@ -180,7 +180,7 @@ def test_an_address_is_the_identity_where_there_is_one(shelf: Shelf, tmp_path: P
     assert document(titled.path)[0]["title"] == "Given"
 
 
-def test_what_was_given_once_holds_when_the_file_is_added_again_without_it(tmp_path: Path) -> None:
+def test_a_given_title_and_address_stay_when_the_file_is_added_without_them(tmp_path: Path) -> None:
     with Shelf(str(tmp_path / "kb")) as shelf:
         first = shelf.add(put(tmp_path, "a.md", "# Own\n\none"), title="Given", url="https://a.test/x")
         other = shelf.add(put(tmp_path, "b.md", "# Own\n\nb"), url="https://a.test/y")
@@ -255,7 +255,7 @@ def test_a_file_that_ends_its_reader_is_given_up(tmp_path: Path) -> None:
     assert process.returncode == -9
 
 
-def test_a_long_text_says_what_it_lacks(shelf: Shelf, tmp_path: Path) -> None:
+def test_a_long_text_is_cut_and_counts_the_rest(shelf: Shelf, tmp_path: Path) -> None:
     added = shelf.add(put(tmp_path, "a.txt", "word " * 900_000))
     meta, body = document(added.path)
     assert meta["truncated"] == 4_500_000 - reader.MAX_CHARACTERS
@@ -408,7 +408,7 @@ Body of clip.
         ),
     ],
 )
-def test_what_a_file_says_of_itself_is_kept_in_whatever_form_a_tool_wrote_it(
+def test_the_fields_of_a_file_are_kept_in_the_form_of_any_tool(
     shelf: Shelf, tmp_path: Path, name: str, text: str, fields: dict[str, Any]
 ) -> None:
     meta, body = document(shelf.add(put(tmp_path, name, text)).path)
@@ -434,7 +434,7 @@ def test_markdown_without_a_name_is_known_by_its_first_line(
 
 
 @given(st.dictionaries(st.sampled_from(["title", "author", "authors", "date", "source", "tags", "taxonomies"]), _ANY))
-def test_no_value_of_any_kind_stops_the_reader_or_is_told_as_python_writes_it(meta: dict[str, Any]) -> None:
+def test_no_value_stops_the_reader_or_appears_as_python_prints_it(meta: dict[str, Any]) -> None:
     found = article_fields.known(meta)
     assert all(type(value) is str for name, value in found.items() if name != "tags")
     assert not any("{" in str(value) for name, value in found.items() if name == "author")

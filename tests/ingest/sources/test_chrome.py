@@ -63,7 +63,7 @@ def recent(days_ago: float) -> float:
     return int(time.time()) - days_ago * DAY
 
 
-def test_a_day_is_told_as_a_person_would(home: Home, history: History) -> None:
+def test_a_day_groups_visits_by_sittings_and_searches(home: Home, history: History) -> None:
     configure(home, "{mode: all, time_zone: Europe/Berlin}")
     search = history.visit(
         "https://www.google.com/search?q=hot+journal&ei=1",
@@ -113,7 +113,7 @@ def test_a_day_is_told_as_a_person_would(home: Home, history: History) -> None:
     assert (ledger.seen, ledger.ingested, ledger.documents, ledger.written) == (1, 1, 1, 1)
 
 
-def test_what_a_search_led_to_is_known_through_new_tabs_and_redirects(home: Home, history: History) -> None:
+def test_a_search_keeps_its_results_through_new_tabs_and_redirects(home: Home, history: History) -> None:
     search = history.visit("https://duckduckgo.com/?q=rrf", "rrf", transition=GENERATED | WHOLE)
     tab = history.visit("https://a.test/", "A", MORNING + 10, opener=search)
     deeper = history.visit("https://a.test/2", "A2", MORNING + 20, parent=tab)
@@ -138,7 +138,7 @@ def test_what_a_search_led_to_is_known_through_new_tabs_and_redirects(home: Home
     ]
 
 
-def test_what_the_browser_ages_out_stays(home: Home, history: History) -> None:
+def test_visits_that_the_browser_ages_out_stay(home: Home, history: History) -> None:
     old = history.visit("https://a.test/", "Old", MORNING - 10 * DAY)
     history.visit("https://b.test/", "New")
     ingest(home, history.save())
@@ -156,7 +156,7 @@ def test_what_the_browser_ages_out_stays(home: Home, history: History) -> None:
     assert days(home) == after, "the archive alone makes every day again"
 
 
-def test_late_visits_make_their_day_anew_and_no_other(home: Home, tmp_path: Path, history: History) -> None:
+def test_late_visits_change_their_day_and_no_other(home: Home, tmp_path: Path, history: History) -> None:
     history.visit("https://a.test/", "A")
     history.visit("https://z.test/", "Z", MORNING + 2 * DAY)
     ingest(home, history.save())
@@ -273,7 +273,7 @@ def test_hostile_texts_stay_within_their_line(home: Home, history: History) -> N
     assert max(map(len, text.splitlines())) < 2100
 
 
-def test_a_journey_is_what_its_visits_are_about(home: Home, history: History) -> None:
+def test_the_title_of_a_journey_is_the_topic_of_its_visits(home: Home, history: History) -> None:
     history.visit("https://a.test/", "A", label="an old label")
     history.visit("https://b.test/", "B", MORNING + 9, label="a label")
     execute = history.connection.execute
@@ -298,7 +298,7 @@ def test_rows_that_cannot_be_visits_are_counted(home: Home, history: History) ->
     assert "A · a.test" in body(home)
 
 
-def test_a_damaged_database_gives_what_can_be_read(home: Home, history: History) -> None:
+def test_a_damaged_database_gives_its_readable_visits(home: Home, history: History) -> None:
     configure(home, "{mode: all, follow_clears: true}")
     for number in range(3000):
         history.visit(f"https://a.test/{number}", f"Page {number}", recent(3) + number)
@@ -313,7 +313,7 @@ def test_a_damaged_database_gives_what_can_be_read(home: Home, history: History)
     assert days(home) == before
 
 
-def test_what_is_no_history_is_skipped_with_its_reason(home: Home, tmp_path: Path) -> None:
+def test_a_file_that_is_no_history_is_skipped_with_its_reason(home: Home, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "History").write_text("nothing", encoding="utf-8")
     other = apsw.Connection(str(tmp_path / "other.sqlite"))

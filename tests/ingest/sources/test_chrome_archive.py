@@ -89,7 +89,7 @@ def test_a_run_with_nothing_new_moves_nothing_and_writes_nothing(browsed: Home, 
 
 @pytest.fixture
 def browser(home: Home, tmp_path: Path) -> str:
-    """A browser that has dropped one of the two visits of a day, whose archive has both."""
+    """A browser that dropped one of the two visits of a day. The archive has both."""
     path = tmp_path / "browser" / "Default" / "History"
     history = History(path)
     history.visit("https://a.test/", "Page a", MORNING)
@@ -154,7 +154,7 @@ def test_a_day_that_shows_more_than_browsers_still_have_stays_where_the_archive_
         assert len(now) == len(before) + 1
 
 
-def test_an_archive_out_of_a_backup_takes_what_the_browser_still_has(home: Home, browser: str) -> None:
+def test_a_restored_archive_takes_the_visits_that_the_browser_still_has(home: Home, browser: str) -> None:
     path = Path(chrome_archive.place(home))
     backed_up = backup.make(home, load(home))["path"]
     path.unlink()
@@ -170,7 +170,7 @@ def test_an_archive_out_of_a_backup_takes_what_the_browser_still_has(home: Home,
     assert all(each in days(home)["2026-04-28"] for each in ("https://a.test/", "https://b.test/other"))
 
 
-def test_of_a_day_that_shows_less_more_is_made(home: Home, browser: str) -> None:
+def test_a_day_with_fewer_visits_than_the_browser_is_made_again(home: Home, browser: str) -> None:
     os.unlink(chrome_archive.place(home))
     os.unlink(browser)
     history = History(Path(browser))

@@ -48,7 +48,7 @@ class _Site(http.server.BaseHTTPRequestHandler):
         self.wfile.write((page or "<title>Nothing</title>").encode())
 
     def log_message(self, *_: object) -> None:
-        """Nobody is told."""
+        """Log nothing."""
 
 
 @pytest.fixture

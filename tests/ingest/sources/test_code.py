@@ -116,7 +116,7 @@ def test_each_language_has_its_symbols(case: dict[str, Any]) -> None:
     assert {f"{one.label}:{one.name}" for one in found} == set(case["symbols"])
 
 
-def test_what_gitignore_leaves_out_is_left_out(home: Home, repository: Path) -> None:
+def test_ignored_files_are_left_out(home: Home, repository: Path) -> None:
     for path in (
         "build/x.py",
         "src/keep.py",
@@ -139,7 +139,7 @@ def test_what_gitignore_leaves_out_is_left_out(home: Home, repository: Path) -> 
     assert {meta["filePath"] for meta, _ in held(home).values()} == {"src/a.py", "src/keep.py", "src/deep/gen_b.py"}
 
 
-def test_documents_follow_what_is_renamed_moved_and_deleted(home: Home, repository: Path) -> None:
+def test_documents_follow_renamed_moved_and_deleted_symbols(home: Home, repository: Path) -> None:
     ingest(home, repository)
     source = repository / "src/a.py"
     source.write_text(PYTHON.replace("greet", "welcome"), encoding="utf-8")
@@ -182,7 +182,7 @@ def test_a_run_without_repositories_takes_those_named_before(home: Home, reposit
     assert len({meta["repository"] for meta, _ in found.values()}) == 2, "the same folder name, and not the same place"
 
 
-def test_what_was_forgotten_stays_away_until_it_is_lifted(home: Home, repository: Path) -> None:
+def test_a_forgotten_symbol_stays_away_until_its_tombstone_is_lifted(home: Home, repository: Path) -> None:
     ingest(home, repository)
     before = held(home)
     unit = str(before["Function:src/a.py:greet"][0]["session_id"])
@@ -216,7 +216,7 @@ def test_overloads_hostile_names_and_secrets(home: Home, repository: Path) -> No
     assert all(len(os.fsencode(name)) < 200 for name in names)
 
 
-def test_what_is_too_large_or_no_text_is_skipped(home: Home, repository: Path) -> None:
+def test_large_and_binary_files_are_skipped(home: Home, repository: Path) -> None:
     (repository / "big.py").write_bytes(b"x = 1\n" * 400_000)
     (repository / "binary.c").write_bytes(b"int x;\0")
     assert ingest(home, repository).skipped == {"too large": 1, "no text": 1}
@@ -288,7 +288,7 @@ def test_no_bytes_stop_the_reader(data: bytes, language: str) -> None:
 
 
 @pytest.mark.parametrize("marked", [False, True])
-def test_what_is_excluded_of_a_repository_brings_nothing_new(home: Home, tmp_path: Path, marked: bool) -> None:
+def test_an_excluded_folder_brings_no_new_documents(home: Home, tmp_path: Path, marked: bool) -> None:
     root = tmp_path / "api"
     for name in ("a.py", "inner/b.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -320,7 +320,7 @@ def test_what_is_excluded_of_a_repository_brings_nothing_new(home: Home, tmp_pat
     assert documents() == before
 
 
-def test_a_repository_that_is_away_is_told_from_none(home: Home, tmp_path: Path) -> None:
+def test_a_missing_repository_has_an_error_of_its_own(home: Home, tmp_path: Path) -> None:
     root = tmp_path / "api"
     root.mkdir()
     (root / "a.py").write_text("def before():\n    pass\n")
@@ -355,7 +355,7 @@ def test_a_secret_in_the_name_of_a_file_or_a_symbol_is_kept_nowhere_and_none_tak
     assert len(held(home)) == 5 + 2
 
 
-def test_what_an_older_version_kept_under_the_name_of_a_secret_goes(
+def test_a_better_redaction_removes_documents_named_by_a_secret(
     home: Home, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (repository / f"src/{TOKEN}.py").write_text("def use():\n    pass\n", encoding="utf-8")

@@ -73,9 +73,7 @@ def test_days_are_united_from_all_histories_and_copies_are_one(home: Home, tmp_p
     assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "two", "three"]
 
 
-def test_histories_that_tell_of_the_same_days_are_read_once(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_histories_of_the_same_days_are_read_once(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [".zsh_history", ".bash_history", "fish_history"]
     for number, name in enumerate(names):
         days = [AT + 86_400 * day + number for day in range(3)]
@@ -94,7 +92,7 @@ def test_histories_that_tell_of_the_same_days_are_read_once(
     assert body(home).count("$ ls\n") == 3
 
 
-def test_what_a_shell_drops_from_its_history_stays(home: Home, tmp_path: Path) -> None:
+def test_commands_that_a_shell_drops_stay(home: Home, tmp_path: Path) -> None:
     path = tmp_path / ".zsh_history"
     path.write_text(f": {AT}:0;one\n: {AT + 5}:0;two\n: {AT + 90_000}:0;three\n")
     ingest(home, tmp_path)
@@ -120,7 +118,7 @@ def test_a_damaged_object_of_the_archive_costs_no_live_history(home: Home, tmp_p
     assert (ledger.failed, ledger.ingested) == ([], 1)
     assert "echo n69" in body(home, "2026-04-29")
     assert all(f"echo n{each}\n" in body(home) for each in (0, 20, 29, 30))
-    # What it has dropped since is in the archive, for the next time that all is made anew.
+    # The archive has the commands that were dropped since, for a rebuild.
     held = b"".join(archive.content(home.path(archive.FOLDER), segment) for segment in _version(home, 1).segments)
     assert held.count(b"echo n") == 10
     assert b"echo n20\n" in held
@@ -131,9 +129,7 @@ def _version(home: Home, number: int) -> archive.Entry:
     return found
 
 
-def test_what_a_history_drops_is_archived_without_secrets_though_it_was_kept_with_them(
-    home: Home, tmp_path: Path
-) -> None:
+def test_dropped_commands_of_a_raw_archive_are_archived_without_secrets(home: Home, tmp_path: Path) -> None:
     home.make()
     config, path = Path(home.path("collections.yml")), tmp_path / "histories" / ".zsh_history"
     path.parent.mkdir()
@@ -187,7 +183,7 @@ def test_one_secret_among_many_commands_is_replaced_and_nothing_else(home: Home,
     assert shown == said
 
 
-def test_a_command_goes_on_behind_its_own_backslash(home: Home, tmp_path: Path) -> None:
+def test_a_backslash_at_the_end_of_a_line_continues_the_command(home: Home, tmp_path: Path) -> None:
     history = (
         f": {AT}:0;docker run \\\\\n  -it \\\\\n  ubuntu\n: {AT + 5}:0;for i in 1; do\\\n  echo $i\\\ndone\n"
         f": {AT + 9}:3;echo ends \\ \n: {AT + 20}:0;echo next\n"
@@ -204,7 +200,7 @@ def test_a_command_goes_on_behind_its_own_backslash(home: Home, tmp_path: Path) 
     assert [unit for unit, _ in found] == ["2026-04-28"] * 4
 
 
-def test_a_number_behind_a_hash_in_a_command_is_no_time(home: Home, tmp_path: Path) -> None:
+def test_a_short_number_after_a_hash_is_no_time(home: Home, tmp_path: Path) -> None:
     (tmp_path / ".bash_history").write_text(f"#{AT}\ncat <<X\n#17\nX\n#{AT + 1}\nls\n")
     assert ingest(home, tmp_path).documents == 1
     assert "  cat <<X\n  #17\n  X\n" in body(home)
@@ -219,7 +215,7 @@ def test_a_plain_history_is_its_folders_shells(home: Home, tmp_path: Path, monke
     assert "  echo x \\\n    y\n" in body(home, "undated-zsh")
 
 
-def test_commands_that_do_not_stay_as_they_are_are_told_from_the_others_each_time(home: Home, tmp_path: Path) -> None:
+def test_only_suspicious_commands_change_each_time_they_are_repeated(home: Home, tmp_path: Path) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     odd = {
         f"push {token}": "push [redacted:github]",
@@ -241,7 +237,7 @@ def test_commands_that_do_not_stay_as_they_are_are_told_from_the_others_each_tim
 
 
 @pytest.mark.parametrize("at", ["", ": 0:0;", ": 86399:0;", ": 99999999999:0;"])
-def test_what_is_no_time_dates_nothing(home: Home, tmp_path: Path, at: str) -> None:
+def test_a_number_that_is_no_time_dates_nothing(home: Home, tmp_path: Path, at: str) -> None:
     (tmp_path / ".zsh_history").write_text(f": {AT}:0;one\n{at}two\n: {AT + 60}:0;three\n")
     ingest(home, tmp_path)
     assert [line.split("$ ")[1] for line in body(home).split("\n") if "$ " in line] == ["one", "three"]

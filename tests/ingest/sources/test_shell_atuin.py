@@ -63,7 +63,7 @@ def atuin(path: Path, *alterations: str, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_what_an_agent_ran_does_not_pass_for_the_persons_own(home: Home, tmp_path: Path) -> None:
+def test_commands_of_agents_name_their_author(home: Home, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"command": "git status", "author": "ellie"},
         {"command": "npm test", "author": "claude-code", "intent": "see what\nfails", "exit": 1, "cwd": "/tmp/a"},
@@ -112,7 +112,7 @@ def test_what_an_agent_ran_does_not_pass_for_the_persons_own(home: Home, tmp_pat
     assert from_the_archive_alone(home, "shell", tmp_path / "there") == before
 
 
-def test_what_both_ran_in_one_second_stands_twice_and_what_two_histories_have_once(home: Home, tmp_path: Path) -> None:
+def test_two_authors_are_two_commands_and_two_histories_one(home: Home, tmp_path: Path) -> None:
     rows = [{"command": "ls", "author": who, "timestamp": AT} for who in ("ellie", "codex")]
     atuin(tmp_path / "there/history.db", *AUTHORS, rows=rows)
     atuin(tmp_path / "there/other/history.db", rows=[{"command": "ls", "timestamp": AT}])
@@ -201,7 +201,7 @@ def test_commands_of_excluded_folders_are_left_out_and_counted(home: Home, tmp_p
     assert b"hidden" not in held
 
 
-def test_a_history_of_excluded_folders_alone_says_so(home: Home, tmp_path: Path) -> None:
+def test_a_history_of_excluded_folders_is_skipped_with_the_reason(home: Home, tmp_path: Path) -> None:
     Path(home.path("collections.yml")).write_text(
         "collections: {brain: {path: brain}}\nexclude: {projects: [/home/me/api]}\n"
     )

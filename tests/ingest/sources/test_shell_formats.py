@@ -60,7 +60,7 @@ def test_a_history_in_parts_is_the_history(drawn: tuple[str, list[str]]) -> None
         ("fish", b"- cmd: a\\nb\n", False),
     ],
 )
-def test_what_does_not_stand_in_a_history_just_so_is_known(kind: str, line: bytes, as_written: bool) -> None:
+def test_escaped_commands_are_recognised(kind: str, line: bytes, as_written: bool) -> None:
     found, told = formats.entries(kind, line)
     assert told is as_written
     if told:

@@ -1,4 +1,4 @@
-"""What goes over several commands of a history is redacted in its documents as in the archive, and costs no others."""
+"""Secrets over several commands of a history are redacted in documents and archive, and hide no other command."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_two_searches_for_tags_cost_their_own_commands_only(shell: str, searched
 @pytest.mark.parametrize("before", [[], ["rg '<private>' docs", *map("make {}".format, range(300))]])
 @pytest.mark.parametrize("after", [[], [*map("test {}".format, range(300)), "rg '</private>' docs"]])
 @pytest.mark.parametrize("within", [["nut"], ["nut", "rg '<private>' x"]])
-def test_a_span_of_some_commands_goes_whole_whoever_searched_for_tags_far_from_it(
+def test_a_span_is_removed_whole_despite_searches_for_tags_far_away(
     shell: str, before: list[str], after: list[str], within: list[str]
 ) -> None:
     hidden = ["# <private>", *within, *(["squirrel"] * (200 - len(within))), "# </private>"]
@@ -159,7 +159,7 @@ _WORDS = [
 
 
 @given(st.sampled_from(sorted(FORMS)), st.lists(st.sampled_from(_WORDS), max_size=12))
-def test_without_secrets_over_several_a_history_says_what_each_command_says(shell: str, said: list[str]) -> None:
+def test_without_spans_a_history_shows_each_redacted_command(shell: str, said: list[str]) -> None:
     shown, kept, counts = read(shell, written(shell, said))
     alone = [redact(command) for command in said]
     assert shown == [text for text, _ in alone]
@@ -181,7 +181,7 @@ _TAGS = [
 
 
 @given(st.sampled_from(sorted(FORMS)), st.lists(st.sampled_from(_TAGS), max_size=16))
-def test_what_is_made_of_the_archive_is_what_was_made_of_the_history(shell: str, said: list[str]) -> None:
+def test_the_archive_gives_the_same_commands_as_the_history(shell: str, said: list[str]) -> None:
     shown, kept, _ = read(shell, written(shell, said))
     assert "private>" not in "".join(shown)
     assert read(shell, kept) == (shown, kept, {})
@@ -218,7 +218,7 @@ def test_an_archive_that_was_kept_raw_loses_no_command_to_a_tag_when_it_is_redac
 @pytest.mark.parametrize("shell", ["zsh", "bash", "fish"])
 @pytest.mark.parametrize("first", [2, 3, 4])
 @pytest.mark.parametrize("others", [[], ["make"]])
-def test_what_a_later_command_ends_is_hidden_though_it_was_read_before(
+def test_a_later_end_of_a_span_hides_commands_that_were_read_before(
     home: Home, tmp_path: Path, shell: str, first: int, others: list[str]
 ) -> None:
     path = tmp_path / "histories" / FORMS[shell][0]

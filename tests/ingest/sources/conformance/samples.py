@@ -100,8 +100,7 @@ def _visits(path: Path, visits: list[tuple[str, str]], number: int, grown: bool)
 
 def _commits(path: Path, messages: list[str], number: int, grown: bool) -> None:
     is_new = not path.exists()
-    repository = Repository(path) if is_new else Repository.__new__(Repository)
-    repository.root = path
+    repository = Repository(path)
     for message in messages if is_new and grown else messages[:-1] if is_new else messages[-1:]:
         repository.commit(message, at=f"2026-04-2{number + 1}T09:00:00+00:00")
 

@@ -1,4 +1,4 @@
-"""What every source promises, by its public contract alone. A new source passes with one row in ``samples.jsonl``."""
+"""The promises of every source, by its public contract alone: a new source needs one row in ``samples.jsonl``."""
 
 from __future__ import annotations
 
