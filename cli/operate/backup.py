@@ -63,7 +63,7 @@ def run(args: Args, context: Context) -> int:
     code = leftover.code(left) or (OK if broken is None else broken.code)
     if args.json:
         whole = report if broken is None else {**report, **broken.envelope()}
-        context.emit(leftover.told(whole, left))
+        context.emit(leftover.with_left(whole, left))
         return code
     report, left = shown(report), shown(left)
     write(printable(f"{report['path']}\n"))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def told(report: Mapping[str, object], left: Sequence[str]) -> dict[str, object]:
+def with_left(report: Mapping[str, object], left: Sequence[str]) -> dict[str, object]:
     """Return a report with ``left``, the places that still hold the text; with any, the report is not ``ok``."""
     failed = {"ok": False, "error": "refused", "exit_code": REFUSED} if left else {}
     return {**report, **failed, "left": list(left)}

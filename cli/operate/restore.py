@@ -49,7 +49,7 @@ def run(args: Args, context: Context) -> int:
         report = restore.restore(path, home, force=args.force, beside=context.home, progress=bar)
     context.fields.update(n_documents=report["documents"])
     if args.json:
-        context.emit(leftover.told(report, left))
+        context.emit(leftover.with_left(report, left))
         return leftover.code(left)
     code = leftover.code(left)
     report, left = shown(report), shown(left)

@@ -60,7 +60,7 @@ def run(args: Args, context: Context) -> int:
     for key in ("documents", "added", "removed", "forgotten"):
         context.fields[f"n_{key}"] = report[key]
     if args.json:
-        context.emit(leftover.told(report, left))
+        context.emit(leftover.with_left(report, left))
     else:
         write(printable("\n".join(_lines(shown(report)))) + "\n")
         for place in shown(left):

@@ -229,13 +229,13 @@ def _within(rows: list[Row], rule: str) -> list[Row]:
     from ingest.sources.code import source as code
 
     globs = Globs([rule])
-    told = project_ids.Signs(globs)
+    signs = project_ids.Signs(globs)
     held: list[Row] = []
     for row in rows:
         folder, file = row.fields.get("project"), row.fields.get("filePath")
         if not isinstance(folder, str):
             slug = row.fields.get("project_slug")
-            if isinstance(slug, str) and told.covering(project_ids.of_slug(slug)):
+            if isinstance(slug, str) and signs.covering(project_ids.of_slug(slug)):
                 held.append(row)
             continue
         if row.fields.get("source") == code.NAME and isinstance(file, str):

@@ -35,7 +35,7 @@ class Reader(Written):
         if not word:
             return None
         if depth < _DEEPEST:
-            found = self.beside(self.the(index), depth)
+            found = self.near(self.the(index), depth)
             if found:
                 return found
         the = word == "the"
@@ -230,7 +230,7 @@ class Reader(Written):
             return self._weekday(words.WEEKDAYS[word], False, index + 1)
         return None
 
-    def beside(self, index: int, depth: int) -> Read:
+    def near(self, index: int, depth: int) -> Read:
         """Return the week before last, the day before yesterday, two weeks before 11 August 2023, the Sunday before it.
 
         A phrase that counts back from a named day is as of that day: weeks and weekdays before it reach up to it.

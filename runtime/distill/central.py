@@ -62,7 +62,11 @@ _SAID_BY = {"user": 1.3, "task": 1.2, "compaction": 0.6, "subagent": 0.8}
 
 
 def points(
-    said: Sequence[Sentence], weight: dict[str, float], taken: set[str], told: Distillate, encode: Encode | None = None
+    said: Sequence[Sentence],
+    weight: dict[str, float],
+    taken: set[str],
+    distillate: Distillate,
+    encode: Encode | None = None,
 ) -> list[Statement]:
     """Return sentences that cover the words of most weight, except those that other sections have already.
 
@@ -74,7 +78,7 @@ def points(
     covered = {
         stem(word)
         for key in ("goals", "decisions", "rejected", "questions")
-        for statement in told.sections.get(key, [])
+        for statement in distillate.sections.get(key, [])
         for word in (statement.text + " " + statement.why).lower().split()
     }
     talk = [
@@ -141,9 +145,9 @@ class _Meaning:
         first = sorted(range(len(said)), key=lambda at: (-worth[at], at))[:LIMIT]
         read = [said[at] for at in sorted(first)]
         thoughts_only = all(each.thought for each in read)
-        told = [thoughts_only or not each.thought for each in read]
+        represented = [thoughts_only or not each.thought for each in read]
         self._at = {id(each): at for at, each in enumerate(read)}
-        self._likeness = Likeness([each.text for each in read], told, encode)
+        self._likeness = Likeness([each.text for each in read], represented, encode)
 
     def gain(self, sentence: Sentence) -> float:
         at = self._at.get(id(sentence))
@@ -188,10 +192,12 @@ def _is_concept(words: Counter[str], english: bool) -> bool:
     return english or (words.total() > 1 and len(next(iter(words))) > _SHORT)
 
 
-def tags(told: Distillate) -> list[str]:
+def tags(distillate: Distillate) -> list[str]:
     """Return a few words to filter by: technologies, then concepts."""
     named = [
-        each.text.lower() for key in ("technologies", "concepts") for each in told.sections.get(key, [])[: _TAGS // 2]
+        each.text.lower()
+        for key in ("technologies", "concepts")
+        for each in distillate.sections.get(key, [])[: _TAGS // 2]
     ]
     return list(dict.fromkeys(named))[:_TAGS]
 
@@ -205,22 +211,22 @@ _ALIKE = _SCALE * _SCALE // 2
 
 
 class Likeness:
-    """``texts`` that may be chosen or are to be represented; ``told`` marks the latter."""
+    """``texts`` that may be chosen or are to be represented; ``represented`` marks the latter."""
 
     __slots__ = ("_best", "_likes", "_total", "_weights")
 
-    def __init__(self, texts: Sequence[str], told: Sequence[bool], encode: Encode) -> None:
+    def __init__(self, texts: Sequence[str], represented: Sequence[bool], encode: Encode) -> None:
         import numpy as np
 
         # Whole numbers of at most 22 bits, which float64 adds up without rounding, by whatever instructions.
         vectors = np.rint(np.asarray(encode(texts), dtype=np.float64) * _SCALE)
-        stood = [at for at, is_told in enumerate(told) if is_told]
-        likes = vectors @ vectors[stood].T
+        rows = [at for at, wanted in enumerate(represented) if wanted]
+        likes = vectors @ vectors[rows].T
         likes[likes < _ALIKE] = 0
         self._likes = likes.astype(np.int64)
         # By the logarithm of its length: a long sentence says more than a short one, and not ten times as much.
-        self._weights = np.asarray([len(texts[at]).bit_length() for at in stood], dtype=np.int64)
-        self._best = np.zeros(len(stood), dtype=np.int64)
+        self._weights = np.asarray([len(texts[at]).bit_length() for at in rows], dtype=np.int64)
+        self._best = np.zeros(len(rows), dtype=np.int64)
         self._total = int(self._weights.sum()) * _SCALE * _SCALE
 
     def gain(self, at: int) -> float:
@@ -233,7 +239,7 @@ class Likeness:
         return int((more * self._weights).sum()) / self._total
 
     def take(self, at: int) -> None:
-        """From now on, what text ``at`` is like is stood for."""
+        """Count the text ``at`` as chosen: similar texts are represented from now on."""
         import numpy as np
 
         np.maximum(self._best, self._likes[at], out=self._best)

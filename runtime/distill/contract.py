@@ -102,7 +102,7 @@ def read(answer: str, source: Source, turns: Iterable[int]) -> Distillate:
     for key in _WANTED:
         statements = [_statement(key, each, known) for each in _list(value, key, _STATEMENTS)]
         if key == "files":
-            statements = [_code(each) for each in statements if _stands(_plain(each.text), plain)]
+            statements = [_code(each) for each in statements if _is_whole_word(_plain(each.text), plain)]
         if key == "commands":
             statements, found.sections["ran"] = _run(statements, source.body)
         found.sections[key] = statements
@@ -166,7 +166,7 @@ def _run(statements: Iterable[Statement], body: str) -> tuple[list[Statement], l
     hidden: list[Statement] = []
     for each in statements:
         words = _plain(each.text)
-        ran = [call for call in calls if _stands(words, _plain(call.command))]
+        ran = [call for call in calls if _is_whole_word(words, _plain(call.command))]
         proved = [call for call in ran if shell.is_proved(call.command)]
         if ran:
             turns = tuple(dict.fromkeys(call.turn for call in proved or ran))
@@ -178,7 +178,7 @@ def _code(statement: Statement) -> Statement:
     return Statement(f"`{statement.text.strip('` ').replace('`', chr(39))}`", statement.turns)
 
 
-def _stands(words: str, plain: str) -> bool:
+def _is_whole_word(words: str, plain: str) -> bool:
     """Return True if words stand in a text as such, and not inside of longer ones."""
     return re.search(rf"(?<![\w-]){re.escape(words)}(?![\w-])", plain) is not None
 

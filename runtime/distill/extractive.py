@@ -181,7 +181,7 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
         caused = phrases.CAUSE.search(straight(sentence.text)) is not None
         return _score(sentence, weight) + 2 * corrects(sentence) + (sentence.role == "user") + caused
 
-    refused = told(calls, said)
+    refused = refusals(calls, said)
     # The words after a refusal belong to the refusal.
     taken.update(" ".join(each.words) for each in said if any(each.text in one.text for one in refused))
     turned_down = _turned_down(said)
@@ -243,7 +243,7 @@ _LATEST = 2  # turns after the refusal in which what is said is of it
 _REFUSALS_CURT = 3
 
 
-def told(calls: Sequence[Call], said: Sequence[Sentence]) -> list[Statement]:
+def refusals(calls: Sequence[Call], said: Sequence[Sentence]) -> list[Statement]:
     """Return one statement for what was refused at once; looking that was broken off rejects nothing.
 
     The person's next words follow as "Said then": they may be a reason or the next thing that the person wants.

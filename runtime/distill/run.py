@@ -315,15 +315,15 @@ class _Step:
         from core.text import one_line
 
         self._report.counts["dead"] += 1
-        told = {"reason": one_line(reason, 300), "attempts": attempts, "distiller": self._distiller.name}
-        self._report.failed.append({"uri": source.uri, **told})
+        failure = {"reason": one_line(reason, 300), "attempts": attempts, "distiller": self._distiller.name}
+        self._report.failed.append({"uri": source.uri, **failure})
         self._queue.end(
             source.collection,
             source.path,
             "dead",
             lambda: not sources.changed(self._config, source),
             source_hash=source.hash,
-            **told,
+            **failure,
         )
 
 

@@ -84,12 +84,12 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
             turns.append(said.turn)
         if cure is not None:
             changed = list(dict.fromkeys(_base(each.argument) for each in _between(call, cure, following)))[:3]
-            told = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
+            cured = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
             if cure.kind != "shell" or shell.is_proved(cure.command):
-                text += f" Fixed{' by changing ' + ', '.join(changed) if changed else ''}: {told} then worked."
+                text += f" Fixed{' by changing ' + ', '.join(changed) if changed else ''}: {cured} then worked."
             else:
                 # Behind a pipe nobody knows how it ended.
-                text += f" Then{' changed ' + ', '.join(changed) + ' and' if changed else ''} ran {told}."
+                text += f" Then{' changed ' + ', '.join(changed) + ' and' if changed else ''} ran {cured}."
             turns.append(cure.turn)
         found.append(Statement(text, tuple(dict.fromkeys(turns)), ""))
     # Those that were understood or cured are what one comes back for.
@@ -166,9 +166,9 @@ def _named(call: Call) -> str:
 
 
 def _telling(lines: Iterable[str]) -> str:
-    told = list(dict.fromkeys(line.strip() for line in lines if line.strip() and not _NOISE.match(line.strip())))
-    loud = [line for line in told if _LOUD.search(line)]
-    return one_line(" / ".join((loud or told)[:_LINES]), _FAILURE)
+    shown = list(dict.fromkeys(line.strip() for line in lines if line.strip() and not _NOISE.match(line.strip())))
+    loud = [line for line in shown if _LOUD.search(line)]
+    return one_line(" / ".join((loud or shown)[:_LINES]), _FAILURE)
 
 
 def _cure(call: Call, following: Sequence[Call]) -> Call | None:

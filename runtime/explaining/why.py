@@ -174,7 +174,7 @@ def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Passage:
     """One statement: its section, its place in the document (characters, and its line), and how far it is on the topic:
     so many of its terms, half a term less where only the session has them."""
 
@@ -213,7 +213,7 @@ def _session(connection: apsw.Connection, hit: Hit) -> str:
     return (catalogue.text(connection, catalogue.Document(row).hash) or "") if row else ""
 
 
-def statements(text: str, session: str, topic: str) -> list[Said]:
+def statements(text: str, session: str, topic: str) -> list[Passage]:
     """Return a distillate's statements on a topic, best first: by section, then by how many terms they have.
 
     ``session`` is the text that it was distilled from, "" if that is not known.
@@ -251,7 +251,7 @@ def _turns(session: str) -> dict[int, str]:
     return {number: "\n".join(lines) for number, lines in found.items()}
 
 
-def _statements(text: str, wanted: set[str]) -> Iterator[Said]:
+def _statements(text: str, wanted: set[str]) -> Iterator[Passage]:
     section = ""
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -261,7 +261,7 @@ def _statements(text: str, wanted: set[str]) -> Iterator[Said]:
             section = heading[1]
         elif section and line and (_ITEM.match(line) or section in _LISTS):
             turns = tuple(int(turn) for turn in _CITED.findall(line))
-            yield Said(section, start + 2 * line.startswith("- "), end, number, turns, len(wanted & _stems(line)))
+            yield Passage(section, start + 2 * line.startswith("- "), end, number, turns, len(wanted & _stems(line)))
         start = end + 1
 
 

@@ -128,9 +128,9 @@ def plan(home: Home, config: Config, chosen: Selection, match: str = "") -> Plan
     if match:
         unseen = _marks_in_archive(home, found.probes) - marks.keys()
         _add(home, config, found, unseen)
-        told = _marks(home, [row for row in found.rows if row.id not in again])
-        found.unseen = len(unseen - told.keys())
-        marks |= dict.fromkeys(sorted(unseen)) | told
+        own = _marks(home, [row for row in found.rows if row.id not in again])
+        found.unseen = len(unseen - own.keys())
+        marks |= dict.fromkeys(sorted(unseen)) | own
     found.marks = list(marks)
     for source in {source for source, _ in found.marks if registry.find(source) is not None}:
         held = forgetting.look(home, source, {unit for each, unit in found.marks if each == source})
@@ -307,11 +307,11 @@ def unforget(home: Home, references: Sequence[str]) -> list[tuple[str, str]]:
 def _of_the_same(lifted: Collection[tuple[str, str]], there: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield the tombstones of what shares a commit, a symbol or a file with what is lifted: a clone's day, a copy."""
     for source in {source for source, _ in lifted}:
-        told = digests(lifted, source)
+        lifted_digests = digests(lifted, source)
         alike = {
             mark[1].partition("\t")[0]
             for mark in there
-            if mark[0] == source and is_by_content(mark) and not told.isdisjoint(digests([mark], source))
+            if mark[0] == source and is_by_content(mark) and not lifted_digests.isdisjoint(digests([mark], source))
         }
         if alike:
             yield from (mark for mark in there if mark[0] == source and mark[1].partition("\t")[0] in alike)

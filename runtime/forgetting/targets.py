@@ -162,9 +162,9 @@ def with_relatives(picked: list[Row], everything: list[Row]) -> list[Row]:
 def _alike(picked: list[Row], everything: list[Row]) -> Iterator[Row]:
     """Yield documents that were made of the same: a day or symbol of a clone, a copy of an article."""
     named = {name for row in picked if (name := _called(row))}
-    told = {each for row in picked for each in _digests(row)}
+    picked_digests = {each for row in picked for each in _digests(row)}
     for row in everything:
-        if told and _called(row) in named and not told.isdisjoint(_digests(row)):
+        if picked_digests and _called(row) in named and not picked_digests.isdisjoint(_digests(row)):
             yield row
 
 
