@@ -188,7 +188,7 @@ def _request(args: Args) -> Request:
     if args.since_days or args.since or args.until:
         if args.since_days and args.since:
             raise BadInput("--since-days and --since say the same thing twice", "give one of them")
-        from runtime.dates.dates import parse_day
+        from runtime.dates.day_option import parse_day
 
         now = int(time.time())
         since = (

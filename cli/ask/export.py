@@ -12,7 +12,7 @@ from core.errors import NO_RESULTS, OK, BadInput
 from qmd.index.store import open_index
 from runtime.asking.documents import Selection, select
 from runtime.asking.request import project_glob
-from runtime.dates.dates import parse_day
+from runtime.dates.day_option import parse_day
 from runtime.explaining import export
 
 COMMAND = Command(

@@ -14,7 +14,7 @@ from core.counting import counted
 from core.errors import NO_RESULTS, OK
 from core.text import one_line, printable_value
 from runtime.asking import recent
-from runtime.dates.dates import parse_day
+from runtime.dates.day_option import parse_day
 
 if TYPE_CHECKING:
     from cli.render import Line

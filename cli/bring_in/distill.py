@@ -46,7 +46,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Distil, and print what came of it."""
     from cli.progress import Bar
-    from runtime.distill import distiller
+    from runtime.distill import models
     from runtime.distill.distiller import Budget
     from runtime.distill.run import Asked, resolve
     from runtime.distill.run import run as distil
@@ -57,7 +57,7 @@ def run(args: Args, context: Context) -> int:
     section = known.section("distill")
     budget = Budget(context.home, section, args.budget_tokens or 0)
     name = args.llm or str(section.get("llm") or "extractive")
-    chosen = distiller.choose(name, section, context.environ, budget, known.section("embedding"))
+    chosen = models.choose(name, section, context.environ, budget, known.section("embedding"))
     asked = Asked(
         keys=resolve(context.home, known, args.words) if args.words else [],
         from_pending=args.from_pending,
@@ -89,7 +89,7 @@ def _since(text: str | None) -> int | None:
     if not text:
         return None
     from core import clock
-    from runtime.dates.dates import parse_day
+    from runtime.dates.day_option import parse_day
 
     return parse_day(text, clock.now(), end=False)
 

@@ -99,7 +99,7 @@ def run(args: Args, context: Context) -> int:
 
 def _selection(args: Args) -> Any:
     from runtime.asking.documents import Selection
-    from runtime.dates.dates import parse_day
+    from runtime.dates.day_option import parse_day
 
     filters = [name for name in ("project", "since", "until") if getattr(args, name)]
     ways = [*(["HIT"] if args.words else []), *(f"--{name}" for name in filters), *(["--match"] if args.match else [])]

@@ -48,7 +48,7 @@ _COLUMNS = ("count", "p50_ms", "p95_ms", "p99_ms", "budget_ms", "over_budget", "
 def run(args: Args, context: Context) -> int:
     """Print the statistics, or draw them."""
     from ops.stats.stats import stats
-    from runtime.dates.dates import parse_day
+    from runtime.dates.day_option import parse_day
 
     found = stats(context.home, parse_day(args.since, clock.now(), end=False), args.machine)
     if args.svg:

@@ -76,7 +76,10 @@ class Plan:
     def _read_dates(self, now: int) -> None:
         """Read the dates in the question: they limit the filters, lift documents, or ask for a walk through time."""
         question, wanted, filters = self._question, self._request.mode, self._filters
-        self._no_day = dates.no_day(question, now)
+        if dates.may_name_a_date(question):
+            from runtime.dates.question import no_day
+
+            self._no_day = no_day(question, now)
         self._boost, self._span = boost, span = date_boost(question, now)
         given = filters.since is not None or filters.until is not None
         only_when = _asks_for_newest(question) if span is None else _asks_only_when(question, span.phrase)
@@ -259,9 +262,7 @@ def date_boost(question: str, now: int) -> tuple[DateBoost | None, Span | None]:
     """Return (boost, span): the lift for documents of the question's date, if it gives one, and the date, if any."""
     if not dates.may_name_a_date(question):
         return None, None
-    span = dates.find(question, now)
-    if span is None or span.mode == "bound":
-        return None, span
-    from runtime.dates.question import DateBoost
+    from runtime.dates.question import DateBoost, read
 
-    return DateBoost(span), span
+    span = read(question, now)
+    return (None if span is None or span.mode == "bound" else DateBoost(span)), span

@@ -1,7 +1,7 @@
 """Calendar days, and the dates in a question: which days it names, and whether they exclude documents or lift them.
 
-Every question imports this module, so it is cheap. ``runtime.dates.question`` reads phrases, and is imported once a
-question has a word of a date. ``datetime`` would cost the interactive path more than the arithmetic does.
+Every question imports this module, so it is cheap. ``runtime.dates.question`` reads phrases; a caller imports it once
+``may_name_a_date`` holds. ``datetime`` would cost the interactive path more than the arithmetic does.
 
 A day is a number of days since 1970-01-01, in the user's time zone. The two conversions are those of
 https://howardhinnant.github.io/date_algorithms.html (``days_from_civil`` and its inverse).
@@ -64,44 +64,12 @@ class Span:
         return 0.0
 
 
-def find(question: str, now: int) -> Span | None:
-    """Return the span of a question's most specific date phrase at ``now`` (epoch seconds), None if it has none.
-
-    Quoted text, identifiers, versions and plain numbers are no dates; neither is anything wholly in the future.
-    """
-    if not may_name_a_date(question):
-        return None
-    from runtime.dates.question import read
-
-    return read(question, now)
-
-
-def no_day(question: str, now: int) -> str:
-    """Return a day that the question names and no calendar has ("2026-02-30"), as written; "" if it names none."""
-    if not may_name_a_date(question):
-        return ""
-    from runtime.dates.question import no_day as read
-
-    return read(question, now)
-
-
 def may_name_a_date(question: str) -> bool:
     """False where no reader could find a date in the question: a few microseconds instead of an import."""
     for word in question.lower().replace("’", "'").translate(_MARKS).split():
         if word[0].isdigit() or word in _SIGNS or word.strip("'").removesuffix("'s") in _SIGNS:
             return True
     return False
-
-
-def parse_day(text: str, now: int, end: bool) -> int:
-    """Return epoch seconds of an option's value such as 24h, 7d, 2026-05-01, 2026-05-01T14:00 or "last monday".
-
-    Durations count back from ``now``; days and longer periods give their first instant, or with ``end`` the instant
-    after their last, in local time. Raises BadInput, with what to write instead, on anything else.
-    """
-    from runtime.dates.day_option import parse
-
-    return parse(text, now, end)
 
 
 def day_number(year: int, month: int, day: int) -> int:

@@ -16,8 +16,12 @@ _MONTHS = {"mo": 1, "month": 1, "months": 1, "y": 12, "yr": 12, "year": 12, "yea
 _FORMS = 'write 24h, 7d, 3w, 2026-05-01, 2026-05-01T14:00, yesterday or "last monday"'
 
 
-def parse(text: str, now: int, end: bool) -> int:
-    """See ``runtime.dates.dates.parse_day``."""
+def parse_day(text: str, now: int, end: bool) -> int:
+    """Return epoch seconds of an option's value such as 24h, 7d, 2026-05-01, 2026-05-01T14:00 or "last monday".
+
+    Durations count back from ``now``. Days and longer periods give their first instant, or with ``end`` the instant
+    after their last, in local time. Raises BadInput, with what to write instead, on anything else.
+    """
     value = " ".join(text.split())
     try:
         for form in (_instant, _duration, _phrase):

@@ -55,7 +55,11 @@ def reader(text: str, now: int) -> Reader:
 
 
 def read(question: str, now: int) -> Span | None:
-    """Return the span of the question's most specific phrase (of equals the first), None if it has none."""
+    """Return the span of the question's most specific phrase (of equals the first), None if it has none.
+
+    ``now`` is epoch seconds. Quoted text, identifiers, versions and plain numbers are no dates; neither is anything
+    wholly in the future.
+    """
     try:
         over = reader(question, now)
         best: Phrase | None = None
@@ -81,7 +85,7 @@ def read(question: str, now: int) -> Span | None:
 
 
 def no_day(question: str, now: int) -> str:
-    """Return the first day that the question names and no calendar has, as it is written; "" if it names none."""
+    """Return the first day in the question that no calendar has ("2026-02-30"), as written; "" if there is none."""
     try:
         over = reader(question, now)
         for index, token in enumerate(over.tokens):

@@ -15,7 +15,6 @@ from os.path import join
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core import clock
-from core.errors import BadInput
 from core.files import read_or_none, write_atomic
 
 if TYPE_CHECKING:
@@ -100,46 +99,6 @@ class Extractive:
         opened = None if self._reader is None else self._reader.open()
         model, encode = (TERMS, None) if opened is None else opened
         return Made(distil(source.body, str(source.meta.get("project") or ""), encode), centrality=model)
-
-
-def choose(
-    name: str,
-    section: Mapping[str, Any],
-    environ: Mapping[str, str],
-    budget: Budget,
-    embedding: Mapping[str, Any] | None = None,
-) -> Distiller:
-    """Return the distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
-
-    ``embedding`` is the section of that name; the extractive distiller uses its local model. Raises BadInput,
-    and EngineMissing where what it needs is not installed.
-    """
-    if name == "extractive":
-        from runtime.distill.central import Reader
-
-        return Extractive(None if section.get("centrality") == TERMS else Reader(embedding or {}))
-    kind, _, given = name.partition(":")
-    if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
-        raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
-    from runtime.distill.models import Model, Thinking
-
-    # The configured model belongs to the configured distiller.
-    configured = str(section.get("llm") or "").partition(":")[0] == kind
-    model = given or (str(section.get("model") or "") if configured else "")
-    chosen: Model
-    if kind == "claude":
-        from runtime.distill.models import Claude
-
-        chosen = Claude(model, environ)
-    elif kind == "openai":
-        from runtime.distill.models import OpenAI
-
-        chosen = OpenAI(model, section, environ)
-    else:
-        from runtime.distill.models import Llm
-
-        chosen = Llm(model, environ)
-    return Thinking(kind, chosen, section, budget)
 
 
 # Tokens and seconds of a run and of a day where the configuration names none.

@@ -25,14 +25,15 @@ from qmd.embedding.wire import OPENAI, Busy, Endpoint, Overloaded, Unreachable, 
 from qmd.generation import of_llm
 from qmd.generation.of_openai import Unusable, message
 from runtime.distill import contract
+from runtime.distill.central import Reader
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
-from runtime.distill.distiller import Made, OutOfBudget, Unfit
+from runtime.distill.distiller import NAMES, TERMS, Extractive, Made, OutOfBudget, Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runtime.distill.distillate import Source
-    from runtime.distill.distiller import Budget
+    from runtime.distill.distiller import Budget, Distiller
 
 
 ATTEMPTS = 3
@@ -335,3 +336,33 @@ class Llm:
         except Failed as failure:
             raise Failed(str(failure)) from None
         return Reply(text, self._model, tokens)
+
+
+def choose(
+    name: str,
+    section: Mapping[str, Any],
+    environ: Mapping[str, str],
+    budget: Budget,
+    embedding: Mapping[str, Any] | None = None,
+) -> Distiller:
+    """Return the distiller of that name, its model the one of ``section`` (the configuration's ``distill:``).
+
+    ``embedding`` is the section of that name; the extractive distiller uses its local model. Raises BadInput, and
+    EngineMissing if the distiller needs a program or library that is not installed.
+    """
+    if name == "extractive":
+        return Extractive(None if section.get("centrality") == TERMS else Reader(embedding or {}))
+    kind, _, given = name.partition(":")
+    if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
+        raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
+    # The configured model belongs to the configured distiller.
+    configured = str(section.get("llm") or "").partition(":")[0] == kind
+    model = given or (str(section.get("model") or "") if configured else "")
+    chosen: Model
+    if kind == "claude":
+        chosen = Claude(model, environ)
+    elif kind == "openai":
+        chosen = OpenAI(model, section, environ)
+    else:
+        chosen = Llm(model, environ)
+    return Thinking(kind, chosen, section, budget)

@@ -23,7 +23,7 @@ from qmd.mcp.server import Tool
 from runtime.asking import agents
 from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
-from runtime.dates.dates import parse_day
+from runtime.dates.day_option import parse_day
 from runtime.mcp import words
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from runtime.dates import dates
 from runtime.dates import words as date_words
+from runtime.dates.question import no_day, read
 from tests.cases import cases
 from tests.runtime.zones import at, zone
 
@@ -18,7 +19,7 @@ NOW = "2026-11-21 15:30"  # a Saturday
 
 def span_at(question: str, now: str = NOW, name: str = "UTC") -> dates.Span | None:
     with zone(name):
-        return dates.find(question, at(now, name))
+        return read(question, at(now, name))
 
 
 def days_of(span: dates.Span, name: str = "UTC") -> str:
@@ -147,7 +148,7 @@ VOCABULARY = sorted(
 def test_any_words_of_dates_give_a_sound_span(found: list[str], now: int) -> None:
     question = " ".join(found)
     with zone("Europe/Berlin"):
-        span = dates.find(question, now)
+        span = read(question, now)
         if span is not None:
             assert span.since < span.until
             assert span.phrase in question
@@ -159,14 +160,12 @@ def test_any_words_of_dates_give_a_sound_span(found: list[str], now: int) -> Non
 
 @given(st.text(max_size=200), st.integers(-(2**70), 2**70))
 def test_no_text_and_no_clock_raises(question: str, now: int) -> None:
-    span = dates.find(question, now)
+    span = read(question, now)
     assert span is None or (span.since < span.until and span.phrase in question)
 
 
 @given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6), st.sampled_from(list(" ,\n\t")))
 def test_the_cheap_check_never_hides_a_date(found: list[str], separator: str) -> None:
-    from runtime.dates.question import read
-
     question = separator.join(found)
     with zone("UTC"):
         if read(question, at(NOW)) is not None:
@@ -186,7 +185,7 @@ def test_a_long_question_of_dates_is_read_in_no_time() -> None:
     chain = ("the day before " * 140)[:2000]
     started = time.process_time()
     for text in (question, chain, "last " * 400, "3-" * 1000, '"' * 2000, "between " * 250):
-        dates.find(text, 1_795_000_000)
+        read(text, 1_795_000_000)
     assert time.process_time() - started < 1.0
 
 
@@ -194,11 +193,11 @@ def test_a_long_question_of_dates_is_read_in_no_time() -> None:
     "question", ["what was decided last year in March", "in March of last year", "last year, in March"]
 )
 def test_a_month_beside_a_year_is_of_that_year(question: str) -> None:
-    found = dates.find(question, 1778659200)  # 2026-05-13
+    found = read(question, 1778659200)  # 2026-05-13
     assert found is not None
     assert (found.since, found.until, found.yearly) == (1740787200, 1743465600, False)
 
 
 @pytest.mark.parametrize(("question", "said"), cases(__file__, "test_a_day_that_no_calendar_has_is_said"))
 def test_a_day_that_no_calendar_has_is_said(question: str, said: str) -> None:
-    assert dates.no_day(question, 1_777_629_600) == said
+    assert no_day(question, 1_777_629_600) == said

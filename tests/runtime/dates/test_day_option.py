@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from runtime.dates.dates import parse_day
+from runtime.dates.day_option import parse_day
 from tests.runtime.zones import at, zone
 
 NOW = "2026-11-21 15:30"

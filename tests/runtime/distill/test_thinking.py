@@ -22,8 +22,8 @@ from core.home import Home
 from runtime import distill_queue
 from runtime.distill import contract
 from runtime.distill.distillate import Source
-from runtime.distill.distiller import Budget, Distiller, OutOfBudget, Unfit, choose
-from runtime.distill.models import Claude, OpenAI, Reply, Thinking
+from runtime.distill.distiller import Budget, Distiller, OutOfBudget, Unfit
+from runtime.distill.models import Claude, OpenAI, Reply, Thinking, choose
 from runtime.distill.run import Asked, run
 from runtime.distill_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
