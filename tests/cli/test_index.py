@@ -10,7 +10,7 @@ import pytest
 from core.home import Home
 from tests.conftest import Brain
 from tests.ingest.history import History, configure
-from tests.ingest.raw.test_databases import cursor
+from tests.ingest.pipeline.test_databases import cursor
 from tests.ingest.transcripts import Script, save
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from ingest.raw.store import DISK
+from ingest.raw.store import DISK, end_early
 
 
 def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
@@ -45,3 +46,48 @@ def test_a_named_pipe_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
         DISK.load(str(tmp_path / "pipe"))
+
+
+_NOISE = random.Random(1).randbytes(200_000)
+
+
+def streamed(data: bytes) -> bytes:
+    packer = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    return (
+        packer.compress(data[:1000])
+        + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        + packer.compress(data[1000:])
+        + packer.flush()
+    )
+
+
+FORMS = {
+    "small": zstandard.compress(b"one"),
+    "empty": zstandard.compress(b""),
+    "noise": zstandard.compress(_NOISE),
+    "repeated": zstandard.compress(b"a" * 1_000_000),
+    "checksum": zstandard.ZstdCompressor(write_checksum=True).compress(_NOISE[:70_000] + b"b" * 70_000),
+    "streamed": streamed(_NOISE),
+    "two": zstandard.compress(b"one") + zstandard.compress(_NOISE[:300]),
+    "skippable": b"\x53\x2a\x4d\x18\x03\x00\x00\x00abc" + zstandard.compress(b"one"),
+}
+
+
+def ends_early(path: Path, data: bytes) -> bool:
+    path.write_bytes(data)
+    with path.open("rb") as stream:
+        return end_early(stream.fileno(), os.fstat(stream.fileno()).st_size)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whole_frames_end_where_the_file_does_and_cut_ones_behind_it(tmp_path: Path, form: str) -> None:
+    data = FORMS[form]
+    assert not ends_early(tmp_path / "x.zst", data)
+    whole = {0, len(data), len(zstandard.compress(b"one")) if form == "two" else 0, 11 if form == "skippable" else 0}
+    places = {*range(1, min(len(data), 60)), *range(1, len(data), max(1, len(data) // 50)), len(data) - 1} - whole
+    assert [at for at in sorted(places) if not ends_early(tmp_path / "x.zst", data[:at])] == []
+
+
+@pytest.mark.parametrize("data", [b"plain text, whatever its name says", b"", b"\x28\xb5\x2f\xfd" + b"\xff" * 60])
+def test_what_is_no_frame_is_for_whoever_unpacks_it(tmp_path: Path, data: bytes) -> None:
+    assert not ends_early(tmp_path / "x.zst", data)
