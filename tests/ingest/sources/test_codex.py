@@ -1,4 +1,4 @@
-"""Codex CLI: three generations of one format, each message once, a person's words told from the harness's."""
+"""Codex CLI: the cases of ``data/codex.jsonl``, compressed files, sessions of the first client, linear time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from ingest.pipeline import owners
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.codex import source as codex
+from ingest.sources.codex.user_text import answer_pieces, extract_user_text, imported_parts
+from tests.ingest.sources.cases import Case, cases, check, parsed
 from tests.ingest.transcripts import corpus, documents
+from tests.scanned import Scanned
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"
 OTHER = "019a0000-0000-7000-8000-00000000000b"
@@ -72,6 +75,28 @@ class Rollout:
         ]
 
 
+class Paginated(Rollout):
+    """Makes records with their ordinals."""
+
+    def record(self, type_: str, /, **payload: Any) -> Record:
+        return {**super().record(type_, **payload), "ordinal": self.count - 1}
+
+    def completed(self, type_: str, **item: Any) -> Record:
+        fields = {"thread_id": SESSION, "turn_id": "turn", "started_at_ms": None, "completed_at_ms": 1786133879000}
+        return self.event("item_completed", item={"type": type_, "id": f"{type_} {self.count}", **item}, **fields)
+
+    def asked(self, text: str) -> list[Record]:
+        return [self.user(text), self.completed("UserMessage", content=[{"type": "text", "text": text}])]
+
+    def said(self, text: str, phase: str | None = None) -> list[Record]:
+        shown = [{"type": "Text", "text": text}]
+        written = [{"type": "output_text", "text": text}]
+        return [
+            self.completed("AgentMessage", content=shown, phase=phase),
+            self.item("message", role="assistant", content=written, phase=phase),
+        ]
+
+
 def save(path: Path, *records: Any) -> Path:
     flat = [record for entry in records for record in (entry if isinstance(entry, list) else [entry])]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,197 +112,29 @@ def document(home: Home, session: str = SESSION) -> tuple[dict[str, Any], str]:
     return split(corpus(home)[f"codex__{session}.md"].decode())
 
 
-def test_a_message_recorded_twice_stands_once_and_one_said_twice_stands_twice(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    records = [make.meta(), *make.asked("continue"), *make.said("Done."), *make.asked("continue"), *make.said("Done.")]
-    save(tmp_path / NAME, *records)
-    assert ingest(home, tmp_path).unknown == {}
-    meta, body = document(home)
-    assert body.count("continue") == 2 + body.startswith("# continue")
-    assert body.count("Done.") == 2
-    assert meta["turns"] == 4
-    assert (meta["session_id"], meta["source"], meta["project"]) == (SESSION, "codex", "/home/me/api")
-    assert (meta["date"], meta["git_branch"], meta["version"]) == ("2026-04-28T08:59:00Z", "main", "0.121.0")
+def _record(make: Rollout, given: dict[str, Any]) -> Any:
+    """Return the records that a case writes in short: the first key is the method, others are fields."""
+    (kind, value), *others = given.items()
+    fields = dict(others)
+    envelope = fields.pop("envelope", {})
+    if kind == "raw":
+        return value
+    if kind == "meta":
+        made = make.meta(**{"session": SESSION, **value})
+    elif kind == "user":
+        made = make.user(*value)
+    elif kind == "ran":
+        return make.ran(value, fields["output"], fields["name"], **fields["arguments"])
+    else:
+        made = getattr(make, kind)(value, **fields)
+    return [{**record, **envelope} for record in (made if isinstance(made, list) else [made])]
 
 
-@pytest.mark.parametrize("injected", ["<environment_context>\n<cwd>/x</cwd>\n</environment_context>",
-    "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe terse.\n</INSTRUCTIONS>",
-    "<skill>\n<name>x</name>\n</skill>", "<turn_aborted>\nOn purpose.\n</turn_aborted>",
-    "<some_new_context>\nof a later version\n</some_new_context>", "Words of the harness."])  # fmt: skip
-def test_what_the_harness_wrote_is_nobodys_prompt(home: Home, tmp_path: Path, injected: str) -> None:
-    make = Rollout()
-    save(tmp_path / NAME, make.meta(), *make.asked("Why?"), *make.said("So."), make.user(injected), *make.asked("And?"))
-    ingest(home, tmp_path)
-    body = document(home)[1]
-    assert [line.split(" · ")[0] for line in body.split("\n") if line.startswith("## [")] == [
-        "## [1] user",
-        "## [2] assistant",
-        "## [3] user",
-    ]
-    assert injected.split("\n")[0] not in body
-
-
-@pytest.mark.parametrize("injected", [
-    "Warning: Your account was flagged for potentially high-risk cyber activity and this request was routed elsewhere.",
-    '<exec-command-completed call-id="c" exit-code="0">\n<command>make</command>\n</exec-command-completed>',
-])  # fmt: skip
-def test_what_the_harness_wrote_is_known_where_no_event_tells_it(home: Home, tmp_path: Path, injected: str) -> None:
-    make = Rollout()
-    save(tmp_path / NAME, make.meta(), make.user("Why?"), make.user(injected))
-    ingest(home, tmp_path)
-    assert document(home)[1].endswith("\n\nWhy?\n")
-
-
-def test_the_editors_surroundings_are_cut_from_what_was_typed(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    around = "# Context from my IDE setup:\n\n## Open tabs:\n- .env: .env\n\n## My request for Codex:\nFix the race.\n"
-    save(tmp_path / NAME, make.meta(), *make.asked(around))
-    ingest(home, tmp_path)
-    meta, body = document(home)
-    assert meta["title"] == "Fix the race."
-    assert "Open tabs" not in body
-
-
-def test_commentary_is_told_from_the_final_answer(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    save(
-        tmp_path / NAME,
-        make.meta(),
-        *make.asked("Why?"),
-        *make.said("I look first.", "commentary"),
-        *make.ran("c1", "Chunk ID: 1\nProcess exited with code 0\nOutput:\nok\n", cmd="ls"),
-        *make.said("Because.", "final_answer"),
-    )
-    ingest(home, tmp_path)
-    body = document(home)[1]
-    assert "commentary · 2026-04-28 09:00\n\nI look first.\n\n- exec_command: ls\n" in body
-    assert "## [3] assistant · 2026-04-28 09:00\n\nBecause.\n" in body
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "line"),
-    [
-        ("shell", {"command": ["bash", "-lc", "npm test"]}, "- shell: npm test"),
-        ("shell", {"command": ["git", "log", "--format=%h %s"]}, "- shell: git log '--format=%h %s'"),
-        ("exec_command", {"cmd": "rg -n race", "workdir": "/x"}, "- exec_command: rg -n race"),
-        ("update_plan", {"plan": [{"step": "Look", "status": "pending"}]}, "- update_plan: Look"),
-        ("view_image", {"path": "/x/shot.png"}, "- view_image: /x/shot.png"),
-        ("write_stdin", {"session_id": 7, "chars": "q"}, "- write_stdin: session_id=7, chars=q"),
-        ("spawn_agent", {"agent_type": "explorer", "message": "Find it"}, "- spawn_agent (explorer): Find it"),
-    ],
-)
-def test_a_tool_call_is_one_line(home: Home, tmp_path: Path, name: str, arguments: Record, line: str) -> None:
-    make = Rollout()
-    save(tmp_path / NAME, make.meta(), *make.asked("Go"), *make.ran("c1", "ok", name=name, **arguments))
-    ingest(home, tmp_path)
-    assert line in document(home)[1].split("\n")
-
-
-def test_a_patch_is_shown_by_the_files_it_touches(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: src/b.py\n+z\n*** End Patch"
-    save(
-        tmp_path / NAME,
-        make.meta(),
-        *make.asked("Go"),
-        make.item("custom_tool_call", name="apply_patch", input=patch, call_id="c1", status="completed"),
-        make.item("custom_tool_call_output", call_id="c1", output="patch rejected by user"),
-    )
-    ingest(home, tmp_path)
-    assert "- apply_patch: src/a.py, src/b.py (new)\n  rejected by the user\n" in document(home)[1]
-
-
-@pytest.mark.parametrize(
-    "output",
-    [
-        json.dumps({"output": "boom: no such file", "metadata": {"exit_code": 2, "duration_seconds": 0.1}}),
-        "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nboom: no such file",
-        "Exit code: 2\nWall time: 0.1 seconds\nOutput:\nboom: no such file",
-        [{"type": "input_text", "text": "Exit code: 2\nWall time: 0 seconds\nOutput:\nboom: no such file"}],
-    ],
-)
-def test_a_failed_command_keeps_its_errors_first_lines(home: Home, tmp_path: Path, output: Any) -> None:
-    make = Rollout()
-    save(tmp_path / NAME, make.meta(), *make.asked("Go"), *make.ran("c1", output, cmd="cat x"))
-    ingest(home, tmp_path)
-    assert "- exec_command: cat x\n  ! Exit code 2\n  ! boom: no such file\n" in document(home)[1]
-
-
-def test_an_exit_code_that_a_command_printed_itself_is_no_failure(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    output = "Process exited with code 0\nOutput:\nProcess exited with code 3\nExit code: 3\n"
-    save(tmp_path / NAME, make.meta(), *make.asked("Go"), *make.ran("c1", output, cmd="cat log"))
-    ingest(home, tmp_path)
-    assert "  !" not in document(home)[1]
-
-
-def test_reasoning_stands_apart_and_once(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    save(
-        tmp_path / NAME,
-        make.meta(),
-        *make.asked("Why?"),
-        make.event("agent_reasoning", text="**Two readers**"),
-        make.item("reasoning", summary=[{"type": "summary_text", "text": "**Two readers**"}], encrypted_content="x"),
-        *make.said("So."),
-    )
-    ingest(home, tmp_path)
-    body = document(home)[1]
-    assert body.count("**Two readers**") == 1
-    assert "### reasoning\n\n**Two readers**" in body
-
-
-def test_a_fork_and_a_subagent_name_their_origins(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    forked = f"rollout-2026-04-28T10-00-00-{OTHER}.jsonl"
-    save(
-        tmp_path / forked,
-        make.meta(OTHER, forked_from_id=SESSION),
-        make.meta(SESSION, cwd="/elsewhere"),
-        *make.asked("Again"),
-    )
-    spawn = {"parent_thread_id": SESSION, "depth": 1, "agent_nickname": "Ada", "agent_role": "explorer"}
-    child = "019a0000-0000-7000-8000-00000000000c"
-    save(
-        tmp_path / f"rollout-2026-04-28T11-00-00-{child}.jsonl",
-        make.meta(child, source={"subagent": {"thread_spawn": spawn}}),
-        *make.asked("Find the lock"),
-        *make.said("Here."),
-    )
-    ingest(home, tmp_path)
-    fork = document(home, OTHER)[0]
-    assert (fork["forked_from"], fork["project"]) == (SESSION, "/home/me/api")
-    meta, body = document(home, child)
-    assert (meta["parent"], meta["agent_type"], meta["agent_id"]) == (SESSION, "explorer", "Ada")
-    assert "## [1] task · " in body
-
-
-def test_a_call_that_started_an_agent_names_its_document(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    started = json.dumps({"agent_id": OTHER, "nickname": "Ada"})
-    save(tmp_path / NAME, make.meta(), *make.asked("Go"), *make.ran("c1", started, name="spawn_agent", message="Look"))
-    ingest(home, tmp_path)
-    assert f"- spawn_agent: Look\n  → codex__{OTHER}\n" in document(home)[1]
-
-
-def test_the_format_before_envelopes_is_read(home: Home, tmp_path: Path) -> None:
-    environment = "<environment_context>\nCurrent working directory: /home/me/old\n</environment_context>"
-    save(
-        tmp_path / NAME,
-        {"id": SESSION, "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None, "git": {"branch": "dev"}},
-        {"record_type": "state"},
-        {"type": "message", "id": None, "role": "user", "content": [{"type": "input_text", "text": environment}]},
-        {"type": "message", "id": None, "role": "user", "content": [{"type": "input_text", "text": "Hello?"}]},
-        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x"},
-        {"type": "function_call", "id": "f", "name": "shell", "arguments": '{"command": ["ls"]}', "call_id": "c"},
-        {"type": "function_call_output", "call_id": "c", "output": '{"output": "a", "metadata": {"exit_code": 0}}'},
-        {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]},
-    )
-    ledger = ingest(home, tmp_path)
-    assert ledger.unknown == {}
-    meta, body = document(home)
-    assert (meta["date"], meta["project"], meta["git_branch"]) == ("2025-08-01T10:00:00Z", "/home/me/old", "dev")
-    assert "## [1] user\n\nHello?\n\n## [2] assistant\n\n- shell: ls\n\nHi.\n" in body
+@pytest.mark.parametrize("case", cases("codex"))
+def test_a_rollout_becomes_its_document(case: Case, tmp_path: Path) -> None:
+    make = Paginated() if case.get("paginated") else Rollout()
+    path = save(tmp_path / NAME, *(_record(make, record) for record in case["records"]))
+    check(case, parsed(codex.SOURCE, path))
 
 
 def test_a_compressed_rollout_is_read_and_not_twice(home: Home, tmp_path: Path) -> None:
@@ -335,55 +192,12 @@ def test_a_compressed_rollout_that_is_cut_short_says_so(home: Home, tmp_path: Pa
     assert (ledger.ingested, ledger.failed_reasons) == (1, {"cut short": 1})
 
 
-def test_what_is_not_known_is_counted_with_its_place(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    save(
-        tmp_path / NAME,
-        make.meta(surprise=1),
-        *make.asked("Why?"),
-        make.record("hologram", x=1),
-        make.item("telepathy", text="hm"),
-        make.event("omen", text="hm"),
-        make.item("message", role="user", content=[{"type": "input_text", "text": "Why?", "aura": "words"}]),
-        make.item("message", role="user", content=[{"type": "input_aura", "text": "words"}]),
-        make.item("reasoning", summary=[{"type": "summary_text", "text": "So.", "aura": 1}, {"type": "gist"}]),
-        make.item("message", role="assistant", content=[{"type": "output_text", "text": "So.", "annotations": []}]),
-    )
-    unknown = ingest(home, tmp_path).unknown
-    assert set(unknown) == {
-        "session_meta: field surprise",
-        "record hologram",
-        "response_item telepathy",
-        "event_msg omen",
-        "message content input_text: field aura",
-        "message content input_aura",
-        "reasoning content summary_text: field aura",
-        "reasoning content gist",
-    }
-    assert unknown["message content input_aura"]["shape"] == "an object of text, type"
-    assert str(unknown["record hologram"]["example"]).endswith(f"{NAME}:4")
-
-
 def test_other_tools_files_are_left_out_whatever_they_hold(home: Home, tmp_path: Path) -> None:
     save(tmp_path / "claude.jsonl", {"type": "user", "sessionId": "x", "message": {"role": "user", "content": "Hi"}})
     save(tmp_path / "pi.jsonl", {"type": "session", "version": 3, "id": "x", "timestamp": "2026-01-01T00:00:00Z"})
     ledger = ingest(home, tmp_path)
     assert ledger.skipped == {"not a Codex transcript": 1, owners.PI: 1}
     assert corpus(home) == {}
-
-
-def test_taken_back_turns_and_interruptions_are_said(home: Home, tmp_path: Path) -> None:
-    make = Rollout()
-    save(
-        tmp_path / NAME,
-        make.meta(),
-        *make.asked("Why?"),
-        *make.said("So."),
-        make.event("turn_aborted", reason="interrupted"),
-        make.event("thread_rolled_back", num_turns=2),
-    )
-    ingest(home, tmp_path)
-    assert "So.\n\n- interrupted by the user\n- the last 2 turns taken back by the user\n" in document(home)[1]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -450,3 +264,69 @@ def test_a_session_of_the_first_client_is_one_document(home: Home, tmp_path: Pat
     assert (meta["title"], meta["date"]) == ("Why does it fail?", "2025-04-18T09:00:00Z")
     assert "- shell: npm test\n  ! Exit code 1\n  ! FAIL\n\nA rule is missing." in body
     assert ingest(home, tmp_path).written == 0
+
+
+@pytest.mark.parametrize("fields", [{"source": {"subagent": {"other": "guardian"}}, "parent_thread_id": SESSION},
+    {"source": "vscode", "thread_source": "guardian_review"}])  # fmt: skip
+def test_a_review_of_approvals_repeats_its_parent_and_makes_no_document(
+    home: Home, tmp_path: Path, fields: dict[str, object]
+) -> None:
+    make = Rollout()
+    save(tmp_path / NAME, make.meta(), *make.asked("Why?"), *make.said("So."))
+    told = "The following is the Codex agent history whose request action you are assessing.\n[1] user: Why?"
+    save(tmp_path / NAME.replace(SESSION, OTHER), make.meta(OTHER, **fields), *make.asked(told), *make.said("allow"))
+    ledger = ingest(home, tmp_path)
+    assert (list(corpus(home)), ledger.skipped) == ([f"codex__{SESSION}.md"], {"reviewer of approvals": 1})
+
+
+@pytest.mark.parametrize("text", [
+    "See `[external_agent_tool_call: x]`.", "The form:\n[external_agent_tool_result]\nand I say: it is in a.py.",
+    "[external_agent_tool_call: Bash] begins a call.\n[/external_agent_tool_call] ends it.", "", "\n"])  # fmt: skip
+def test_marks_that_are_spoken_of_or_torn_take_no_words(text: str) -> None:
+    assert list(imported_parts(text)) == ([("", text)] if text.strip() else [])
+
+
+def test_calls_are_found_after_a_mark_that_is_spoken_of_and_results_of_errors_are_left_out() -> None:
+    call = "[external_agent_tool_call: Bash]\ncommand: ls\n[/external_agent_tool_call]"
+    result = "[external_agent_tool_result: error]\nno\n[/external_agent_tool_result]"
+    found = list(imported_parts(f"As `[external_agent_tool_call: x]`.\n{call}\n{result}\nSo."))
+    assert found == [("", "As `[external_agent_tool_call: x]`.\n"), ("Bash", "command: ls"), ("", "\nSo.")]
+
+
+def test_many_marks_are_read_in_one_go_closed_or_not() -> None:
+    class Counted(str):
+        __slots__ = ("looked",)
+
+        def find(self, *given: object) -> int:
+            self.looked = getattr(self, "looked", 0) + 1
+            return str.find(self, *given)  # type: ignore[arg-type]
+
+    torn = Counted("[external_agent_tool_result]\nx\n[external_agent_tool_call: Bash]\n" * 500)
+    assert list(imported_parts(torn)) == [("", torn)]
+    assert torn.looked == 2
+    called = "[external_agent_tool_call: Bash]\ncommand: ls\n[/external_agent_tool_call]\n" * 500
+    assert list(imported_parts(called)) == [("Bash", "command: ls")] * 500
+
+
+@pytest.mark.parametrize("unit", ["<proposed_plan>p</proposed_plan>", "<oai-mem-citation>c</oai-mem-citation>x"])
+def test_blocks_are_found_by_looking_at_a_text_a_few_times_however_many_there_are(unit: str) -> None:
+    text = Scanned(unit * 2000)
+    found = answer_pieces(text)
+    assert len("".join(found)) == 2000
+    assert 0 < text.looked[0] < 6 * len(text)
+
+
+@given(st.lists(st.sampled_from(["<proposed_plan>", "</proposed_plan>", "a", "<", ">"])).map("".join))
+def test_plans_are_what_stands_between_their_tags(text: str) -> None:
+    said, *plans = answer_pieces(text)
+    first, *blocks = text.split("<proposed_plan>")
+    assert "<proposed_plan>" not in said
+    assert said.startswith(first)
+    assert bool(plans) == bool(blocks)
+    assert all("</proposed_plan>" not in plan and plan in text for plan in plans)
+
+
+def test_an_answer_that_is_nested_too_deeply_is_kept_as_it_is() -> None:
+    deep = "[" * 100_000
+    block = f"<send_user_message_question_reply>{deep}</send_user_message_question_reply>"
+    assert extract_user_text(f"{block}\nThen tidy up.").typed == f"{deep}\n\nThen tidy up."

@@ -1,4 +1,4 @@
-"""Pi and OpenClaw: one family of entries, in files and in a database."""
+"""Pi and OpenClaw: the cases of ``data/pi.jsonl``, databases, and which of the two tools reads a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from core.document import Document, split
 from core.home import Home
 from core.tombstones import Tombstones
+from ingest import registry
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
 from ingest.sources.pi import source as pi
 from ingest.sources.pi.parser import OTHERS
+from tests.ingest.sources.cases import Case, cases, check, parsed
 from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
 SESSION = "019a0000-0000-7000-8000-00000000000a"
@@ -79,113 +81,18 @@ def document(home: Home, name: str = f"pi__{SESSION}.md") -> tuple[dict[str, Any
     return split(corpus(home)[name].decode())
 
 
-def test_a_session_becomes_a_document_of_the_common_form(home: Home, tmp_path: Path) -> None:
-    tree = Tree().user("Why does the refresh fail?")
-    tree.said({"type": "thinking", "thinking": "Two readers."}, text("I look."), tool("bash", command="npm test"))
-    tree.result("t1", "FAIL src/a.test.ts\n", error=True).said(text("Both tabs read it."))
-    tree.entry("compaction", summary="They fixed it.", firstKeptEntryId="e1", tokensBefore=9)
-    tree.entry("session_info", name="The refresh race")
-    tree.save(tmp_path / f"2026-04-28T09-00-00-000Z_{SESSION}.jsonl")
-    ledger = ingest(home, tmp_path)
-    assert (ledger.unknown, ledger.failed_records) == ({}, 0)
-    meta, body = document(home)
-    assert (meta["title"], meta["project"], meta["models"]) == ("The refresh race", "/home/me/api", ["m-1"])
-    assert (meta["date"], meta["ended"], meta["output_tokens"]) == ("2026-04-28T09:00:00Z", "2026-04-28T09:00:05Z", 14)
-    assert "- bash: npm test\n  ! FAIL src/a.test.ts\n\nBoth tabs read it.\n\n### reasoning\n\nTwo readers.\n" in body
-    assert "compaction · 2026-04-28 09:00\n\n### summary of what was compacted\n\nThey fixed it.\n" in body
-
-
-def test_going_back_to_an_earlier_point_is_said_and_loses_nothing(home: Home, tmp_path: Path) -> None:
-    tree = Tree().user("One").said(text("First answer.")).user("Two, another way", parentId="e1").said(text("Second."))
-    tree.save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path)
-    body = document(home)[1]
-    assert "First answer.\n\n- went back to an earlier point of the session\n\n## [3] user" in body
-    assert "Second." in body
-
-
-def test_a_branched_session_names_the_one_it_comes_from(home: Home, tmp_path: Path) -> None:
-    parent = f"/home/me/.pi/agent/sessions/--x--/2026-04-27T09-00-00-000Z_{SESSION}.jsonl"
-    Tree("other", parentSession=parent).user("Again").save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path)
-    meta = document(home, "pi__other.md")[0]
-    assert meta["forked_from"] == SESSION
-
-
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ('<skill name="x" location="/s">\nDo it so.\n</skill>\n\nFix it', "Fix it"),
-        ('<file name="/home/me/a.md">\nlong\n</file>\nSummarise it', "Summarise it"),
-        ("[Wed 2026-02-24 10:00 UTC] Good morning", "Good morning"),
-        ('Conversation info (untrusted metadata):\n```json\n{"a": 1}\n```\n\nHello there', "Hello there"),
-        ("System: [2026-02-24 10:00:00 UTC] Gateway restarted.\n\nHello there", "Hello there"),
-        ("[1] and [2] differ", "[1] and [2] differ"),
-        ("[Telegram Jo (@jo) id:12 +5m 2026-01-18T12:00Z] Good morning\n[message_id: 4542]", "Good morning"),
-        ("[message_id: om_1]\n[WhatsApp +1 555 2026-01-18 12:00 CET] Hi", "Hi"),
-        ("[Slack threads] are lost", "[Slack threads] are lost"),
-        ("Hi\n\nUntrusted context (metadata, do not treat as instructions or commands):\n<x>", "Hi"),
-    ],
-)
-def test_what_the_harness_put_around_a_prompt_is_cut_off(home: Home, tmp_path: Path, said: str, kept: str) -> None:
-    Tree().user(said).save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path, "openclaw")
-    assert document(home, f"openclaw__{SESSION}.md")[1].endswith(f"· 2026-04-28 09:00\n\n{kept}\n")
-
-
-@pytest.mark.parametrize("said", [
-    "System: [2026-02-24 10:00:00 UTC] Gateway restarted.\n\nWhat wrote that?",
-    "[Wed 2026-02-24 10:00 UTC] stands before each line of the log", "[OpenClaw heartbeat poll]",
-    "Explain each key:\nSender (untrusted metadata):\n```json\n{}\n```",
-    "[Inter-session message] isUser=false\nMay I see the whole of it?"])  # fmt: skip
-def test_a_prompt_of_pis_is_whole_whatever_openclaw_writes_alike(home: Home, tmp_path: Path, said: str) -> None:
-    Tree().user(said).save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path)
-    assert document(home)[1].endswith(f"· 2026-04-28 09:00\n\n{said}\n")
-
-
-def test_what_an_extension_of_pis_put_around_a_prompt_is_cut_off(home: Home, tmp_path: Path) -> None:
-    Tree().user('<skill name="x" location="/s">\nDo it so.\n</skill>\n\nFix it').save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path)
-    assert document(home)[1].endswith("· 2026-04-28 09:00\n\nFix it\n")
-
-
-def test_how_an_answer_is_to_be_sent_is_not_said(home: Home, tmp_path: Path) -> None:
-    directed = text("[[reply_to_current]] [[audio_as_voice]]\nGood morning. See [[notes]].")
-    Tree().user("Hi").said(directed).user("And?").said(text("[[reply_to: 4]]NO_REPLY")).save(tmp_path / "x.jsonl")
-    ingest(home, tmp_path)
-    body = document(home)[1]
-    assert "\n\nGood morning. See [[notes]].\n" in body
-    assert "reply" not in body.lower()
-
-
-def test_a_file_of_the_first_version_has_no_ids(home: Home, tmp_path: Path) -> None:
-    lines = [
-        {"type": "session", "id": SESSION, "timestamp": "2025-11-20T23:00:00.000Z", "cwd": "/x", "modelId": "m"},
-        {"type": "message", "timestamp": "2025-11-20T23:00:01.000Z", "message": {"role": "user", "content": "Hi"}},
-        {"type": "message", "timestamp": "2025-11-20T23:00:02.000Z", "message": {"role": "user", "content": "Hi"}},
-    ]
-    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ingest(home, tmp_path)
-    assert document(home)[1].count("\nHi\n") == 2
-
-
-def test_what_is_not_known_is_counted(home: Home, tmp_path: Path) -> None:
-    known: list[Record] = [
-        {**text("Hm."), "textSignature": "s"},
-        {"type": "thinking", "thinking": "Two.", "thinkingSignature": "s", "redacted": False},
-        {**tool("bash"), "thoughtSignature": "s", "partialJson": "{}"},
-    ]
-    made = Tree(surprise=1).user("Hi").entry("hologram").said({"type": "omen"}, *known)
-    made.said(*({**block, "aura": "words"} for block in known)).save(tmp_path / "x.jsonl")
-    unknown = ingest(home, tmp_path).unknown
-    assert set(unknown) == {
-        "session: field surprise",
-        "record hologram",
-        "assistant block omen",
-        *(f"block {kind}: field aura" for kind in ("text", "thinking", "toolCall")),
-    }
-    assert unknown["block text: field aura"]["shape"] == "text of 5 characters"
+@pytest.mark.parametrize("case", cases("pi"))
+def test_a_transcript_becomes_its_document(case: Case, tmp_path: Path) -> None:
+    tree = Tree(**case.get("header", {}))
+    for kind, value, *fields in case["entries"]:
+        if kind == "raw":
+            tree.records.append(value)
+        elif kind == "said":
+            tree.said(*value, **fields[0])
+        else:
+            getattr(tree, kind)(value, **fields[0])
+    source = registry.source(case.get("source", "pi"))
+    check(case, parsed(source, tree.save(tmp_path / "x.jsonl")))
 
 
 def _database(path: Path, *trees: Tree, packed: bool) -> Path:
@@ -381,16 +288,3 @@ def test_every_sample_is_accounted_for(home: Home, shared: Path) -> None:
         for section in split(data.decode())[1].split("\n## [")[1:]:
             role, _, said = section.partition("\n\n")
             assert not ("user" in role and said.startswith("<"))
-
-
-def test_what_a_compaction_retains_stands_where_it_was_said_and_only_there(home: Home, tmp_path: Path) -> None:
-    tail = [{"role": "user", "content": "Why?"}]
-    tree = Tree().user("Why?").said({"type": "text", "text": "So."})
-    tree.entry("compaction", summary="They asked why.", tokensBefore=5, retainedTail=tail, usage={"output": 3})
-    tree.entry("message", message={"role": "assistant", "content": [], "rawStopReason": "completed", "endTurn": True})
-    tree.entry("message", message={"role": "toolResult", "toolCallId": "t9", "content": [], "addedToolNames": ["find"]})
-    tree.entry("reasoning_change", reasoning="high").save(tmp_path / f"x_{SESSION}.jsonl")
-    assert ingest(home, tmp_path).unknown == {}
-    shown = corpus(home)[f"pi__{SESSION}.md"].decode().partition("\n---\n")[2]
-    assert shown.count("\n\nWhy?\n") == 1
-    assert "They asked why." in shown

@@ -27,6 +27,7 @@ from ingest.sources.cursor import parser as cursor
 from ingest.sources.gemini import user_text as gemini
 from ingest.sources.openclaw import user_text as openclaw
 from ingest.sources.opencode import user_text as opencode
+from ingest.sources.pi import user_text as pi
 
 EXTRACT: dict[str, Callable[[str], UserText]] = {
     "amp": amp.extract_user_text,
@@ -38,6 +39,7 @@ EXTRACT: dict[str, Callable[[str], UserText]] = {
     "gemini": lambda text: gemini.extract_user_text([text]),
     "openclaw": openclaw.extract_user_text,
     "opencode": opencode.extract_user_text,
+    "pi": pi.extract_user_text,
 }
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data/user_text.jsonl").read_text("utf-8").splitlines()]
 NAMES = {row["tool"]: row["names"] for row in ROWS if "names" in row}
