@@ -1,7 +1,8 @@
-"""Every read of ``documents``, ``content`` and ``brain_facts``: one place that knows how the tables are joined.
+"""Reads of ``documents``, ``content`` and ``brain_facts``: one place that knows how the tables are joined.
 
 Functions take a connection and return plain values. A *row* is what ``Document`` takes. All documents are active ones
-unless a function says otherwise. Every function raises apsw.Error.
+unless a function says otherwise. Every function raises apsw.Error. Three other modules name the tables: the writer,
+``vectors``, which joins them to its own, and ``retrieve``, which follows qmd's rules for names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _BY_PATH = "ORDER BY d.collection, d.path"
 _LACKS_FACTS = "d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash)"
 # Documents that answer to an end or a beginning of a name: more than a message lists.
 _MOST_NAMED = 50
+# Documents with their texts that are read at once.
+_BATCH = 200
 
 
 class Document:
@@ -206,6 +209,13 @@ def selected(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, tuple
     return {row[0]: row for row in found}
 
 
+def known(connection: apsw.Connection, collection: str, path: str) -> tuple[int, str, str, int] | None:
+    """Return (id, hash, title, active) of a path's row, also of an inactive one; None if there is none."""
+    query = "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?"
+    row: Any = connection.execute(query, (collection, path)).fetchone()
+    return tuple(row) if row else None
+
+
 # Documents by what they are.
 
 
@@ -348,6 +358,25 @@ def has_unjudged(connection: apsw.Connection) -> bool:
     return connection.execute(query, (REDACTION,)).fetchone() is not None
 
 
+def unjudged(connection: apsw.Connection) -> list[tuple[int, str, str]]:
+    """Return (id, ``collection/path``, hash) of documents not looked at under the present redaction policy."""
+    found: list[Any] = connection.execute(
+        f"SELECT d.id, d.collection || '/' || d.path, d.hash FROM {_TABLES} WHERE d.active = 1 AND abs(f.policy) <> ?",
+        (REDACTION,),
+    ).fetchall()
+    return found
+
+
+def underived(connection: apsw.Connection) -> list[tuple[int, str, int | None]]:
+    """Return (id, hash, mtime in epoch seconds) of documents that lack facts or passages."""
+    found: list[Any] = connection.execute(
+        "SELECT d.id, d.hash, unixepoch(d.modified_at) FROM documents d"
+        " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
+        f" WHERE {_LACKS_FACTS} OR (d.active = 1 AND c.id IS NULL)"
+    ).fetchall()
+    return found
+
+
 def gaps(connection: apsw.Connection) -> dict[str, int]:
     """Return how many documents lack what is derived of them: ``content``, ``fts``, ``facts``, ``passages``."""
     lacking = {
@@ -424,6 +453,50 @@ def text(connection: apsw.Connection, digest: str) -> str | None:
     """Return the text of a hash, None if the index does not have it."""
     found: str | None = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
     return found
+
+
+def is_used(connection: apsw.Connection, digest: str) -> bool:
+    """Return True if a document has the text of a hash."""
+    query = "SELECT 1 FROM documents WHERE hash = ? AND active = 1"
+    return connection.execute(query, (digest,)).fetchone() is not None
+
+
+def unused_texts(connection: apsw.Connection) -> int:
+    """Return how many texts no document has."""
+    query = "SELECT count(*) FROM content WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
+    found: int = connection.execute(query).get
+    return found
+
+
+def unused_passages(connection: apsw.Connection) -> list[tuple[int, str, int]]:
+    """Return (id of the first passage, hash, number of passages) of texts that no document has."""
+    found: list[Any] = connection.execute(
+        "SELECT id, hash, length(starts) / 4 - 1 FROM brain_contents"
+        " WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
+    ).fetchall()
+    return found
+
+
+def full_text(connection: apsw.Connection, collection: str = "") -> Iterator[tuple[int, str, str, str]]:
+    """Yield (id, ``collection/path``, title, text) of documents, in batches: the caller may write meanwhile."""
+    condition, bindings = (" AND d.collection = ?", (collection,)) if collection else ("", ())
+    query = (
+        "SELECT d.id, d.collection || '/' || d.path, d.title, c.doc"
+        " FROM documents d JOIN content c ON c.hash = d.hash"
+        f" WHERE d.active = 1 AND d.id > ?{condition} ORDER BY d.id LIMIT {_BATCH}"
+    )
+    last = 0
+    while found := connection.execute(query, (last, *bindings)).fetchall():
+        yield from found  # type: ignore[misc]
+        last = int(str(found[-1][0]))
+
+
+def derived(connection: apsw.Connection) -> Iterator[Row]:
+    """Yield (hash, text, dated, date, ended, fields, starts of passages) of every text; None if not derived."""
+    yield from connection.execute(
+        "SELECT c.hash, c.doc, f.dated, f.date, f.ended, f.fields, b.starts FROM content c"
+        " LEFT JOIN brain_facts f ON f.hash = c.hash LEFT JOIN brain_contents b ON b.hash = c.hash"
+    )
 
 
 def texts(

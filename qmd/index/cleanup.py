@@ -21,7 +21,6 @@ from qmd.index.writer import drop, heal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
 
 def erase(connection: apsw.Connection, documents: Iterable[tuple[str, str]]) -> None:
@@ -114,11 +113,8 @@ def preview(connection: apsw.Connection) -> Counts:
     return Counts(
         _number(connection, "SELECT count(*) FROM llm_cache"),
         catalogue.orphaned_vectors(connection),
-        _number(connection, "SELECT count(*) FROM documents WHERE active = 0"),
-        _number(
-            connection,
-            "SELECT count(*) FROM content WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)",
-        ),
+        catalogue.inactive(connection),
+        catalogue.unused_texts(connection),
     )
 
 
@@ -180,11 +176,7 @@ def release(connection: apsw.Connection) -> int:
 
     Return how many texts were dropped.
     """
-    unused: list[Any] = connection.execute(
-        "SELECT id, length(starts) / 4 - 1 FROM brain_contents"
-        " WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
-    ).fetchall()
-    for identity, passages in unused:
+    for identity, _, passages in catalogue.unused_passages(connection):
         connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (identity, identity + passages))
         connection.execute("DELETE FROM brain_contents WHERE id = ?", (identity,))
     connection.execute("DELETE FROM content WHERE hash NOT IN (SELECT hash FROM documents)")

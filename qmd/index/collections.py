@@ -214,12 +214,7 @@ def _packed(value: list[str] | dict[str, str]) -> str | None:
 
 def space_out(connection: apsw.Connection, name: str) -> None:
     """Put the CJK text of a collection's rows back as the index has it; the triggers copy it as it is written."""
-    for identity, path, title, text in connection.execute(
-        "SELECT d.id, d.path, d.title, c.doc FROM documents d JOIN content c ON c.hash = d.hash"
-        " WHERE d.collection = ? AND d.active = 1",
-        (name,),
-    ):
-        row: tuple[Any, ...] = (f"{name}/{path}", title, text)
+    for identity, *row in catalogue.full_text(connection, name):
         if any(map(terms.has_cjk, row)):
             connection.execute(
                 "INSERT OR REPLACE INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",

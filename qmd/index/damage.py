@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.sqlite import DAMAGE, connect
-from qmd.index import facts, passages, schema
+from qmd.index import catalogue, facts, passages, schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,10 +76,7 @@ def _names(connection: apsw.Connection) -> set[tuple[str, str, str]]:
 
 def _derived(connection: apsw.Connection) -> Iterator[str]:
     """Yield the texts that are not what their hashes say, and what was made of a text and does not follow from it."""
-    for row in connection.execute(
-        "SELECT c.hash, c.doc, f.dated, f.date, f.ended, f.fields, b.starts FROM content c"
-        " LEFT JOIN brain_facts f ON f.hash = c.hash LEFT JOIN brain_contents b ON b.hash = c.hash"
-    ):
+    for row in catalogue.derived(connection):
         digest, text, dated, date, ended, fields, starts = row
         if not isinstance(text, str) or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != digest:
             yield f"the text with the hash {digest} is not what the hash says"

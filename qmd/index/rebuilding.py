@@ -19,7 +19,7 @@ from core import wal
 from core.errors import EngineMissing
 from core.files import sync_folder, write_temporary
 from core.sqlite import DAMAGE, connect
-from qmd.index import coarse, schema, spaces, vectors
+from qmd.index import catalogue, coarse, schema, spaces, vectors
 from qmd.index.store import Transaction, require_file, translate
 
 if TYPE_CHECKING:
@@ -155,10 +155,10 @@ def _carry_vectors(old: apsw.Connection, new: apsw.Connection) -> list[str]:
     known = spaces.every(new)
     for space in known:
         spaces.create(new, space)
-    wanted: Any = new.execute("SELECT DISTINCT hash FROM documents WHERE active = 1").fetchall()
+    wanted = {digest for *_, digest in catalogue.entries(new)}
     lost = set()
     highest = 0
-    for (digest,) in wanted:
+    for digest in wanted:
         try:
             cuts: Any = old.execute(
                 "SELECT id, layout, chunks, grammar FROM brain_cuts WHERE hash = ?", (digest,)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import apsw
 
 from qmd import ecma
+from qmd.index import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
 _HEX = frozenset("0123456789abcdefABCDEF")
 
@@ -60,24 +60,24 @@ def similar_files(connection: apsw.Connection, name: str, distance: int, limit: 
 
     If there are none and ``name`` begins with a collection, return what is near in that one, as ``collection/path``.
     """
-    paths = connection.execute("SELECT path FROM documents WHERE active = 1 ORDER BY path")
-    near = _nearest(paths, name, distance, limit)
+    near = _nearest(_paths(connection), name, distance, limit)
     collection, _, rest = name.removeprefix("qmd://").partition("/")
     if near or not rest:
         return near
-    paths = connection.execute(
-        "SELECT path FROM documents WHERE active = 1 AND collection = ? ORDER BY path", (collection,)
-    )
-    return [f"{collection}/{path}" for path in _nearest(paths, rest, distance, limit)]
+    return [f"{collection}/{path}" for path in _nearest(_paths(connection, (collection,)), rest, distance, limit)]
 
 
-def _nearest(paths: Iterable[tuple[Any, ...]], name: str, distance: int, limit: int) -> list[str]:
+def _paths(connection: apsw.Connection, collections: tuple[str, ...] = ()) -> list[str]:
+    return sorted(path for _, _, path, *_ in catalogue.entries(connection, collections))
+
+
+def _nearest(paths: Iterable[str], name: str, distance: int, limit: int) -> list[str]:
     wanted = name.lower()
     masks: dict[str, int] = {}
     for index, character in enumerate(wanted):
         masks[character] = masks.get(character, 0) | 1 << index
     near = []
-    for (path,) in paths:
+    for path in paths:
         if abs(len(path) - len(wanted)) <= distance:
             edits = _edits(masks, len(wanted), path.lower())
             if edits <= distance:

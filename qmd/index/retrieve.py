@@ -10,7 +10,7 @@ from os.path import join, normpath, realpath
 import apsw
 
 from qmd import ecma
-from qmd.index import virtual
+from qmd.index import catalogue, virtual
 from qmd.index.collections import Contexts
 from qmd.index.references import (
     escape_like,
@@ -156,9 +156,7 @@ def multi_get(
             size, most = (ecma.round_half_up(value / 1024) for value in (entry.document.length, max_bytes))
             entry.skipped = f"File too large ({size}KB > {most}KB)"
         else:
-            entry.document.body = str(
-                connection.execute("SELECT doc FROM content WHERE hash = ?", (entry.document.hash,)).get
-            )
+            entry.document.body = str(catalogue.text(connection, entry.document.hash))
         entries.append(entry)
     return entries, errors
 
@@ -173,9 +171,7 @@ def match_glob(connection: apsw.Connection, pattern: str) -> list[int]:
     matches = matcher(one_glob(pattern))
     return [
         identity
-        for identity, collection, path in connection.execute(
-            "SELECT id, collection, path FROM documents WHERE active = 1 ORDER BY id"
-        )
+        for identity, collection, path, *_ in catalogue.entries(connection)
         if matches(f"{virtual.SCHEME}{collection}/{path}") or matches(path) or matches(f"{collection}/{path}")
     ]
 

@@ -12,12 +12,12 @@ import time
 
 import apsw
 
+from qmd.index import catalogue
 from qmd.index.terms import spaced_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 TABLES = ("documents_fts", "brain_passages")
 
@@ -142,19 +142,8 @@ class Rows:
 def refill(connection: apsw.Connection) -> None:
     """Fill ``documents_fts`` from the texts of the active documents, inside the caller's transaction."""
     connection.execute("DELETE FROM documents_fts")
-    last = 0
-    while True:
-        rows: list[Any] = connection.execute(
-            "SELECT d.id, d.collection || '/' || d.path, d.title, c.doc"
-            " FROM documents d JOIN content c ON c.hash = d.hash"
-            " WHERE d.active = 1 AND d.id > ? ORDER BY d.id LIMIT 200",
-            (last,),
-        ).fetchall()
-        if not rows:
-            break
-        last = rows[-1][0]
-        connection.executemany(
-            "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
-            [(identity, *map(spaced_out, texts)) for identity, *texts in rows],
-        )
+    connection.executemany(
+        "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
+        ((identity, *map(spaced_out, row)) for identity, *row in catalogue.full_text(connection)),
+    )
     connection.execute("INSERT OR REPLACE INTO store_config VALUES('fts_cjk_normalized_version', '1')")

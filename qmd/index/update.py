@@ -225,7 +225,7 @@ def _refresh(
     except OSError as error:
         changes.failed.append((entry.path, error.strerror or str(error)))
         return
-    known = writer.known(connection, collection, entry.relative)
+    known = catalogue.known(connection, collection, entry.relative)
     text = data.decode("utf-8", "replace")
     if not text or text.isspace():
         changes.removed += writer.deactivate(connection, known, keep)

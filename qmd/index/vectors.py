@@ -157,7 +157,7 @@ def put_cut(
     if known:
         identity: int = known[0]
         return identity
-    if not connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (hash,)).fetchone():
+    if not catalogue.is_used(connection, hash):
         return 0
     rows = list(spans)
     connection.execute(

@@ -11,8 +11,7 @@ import apsw
 from core import clock, sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from core.version import REDACTION
-from qmd.index import facts, passages, terms, vectors
+from qmd.index import catalogue, facts, passages, terms, vectors
 from qmd.index.schema import NEXT_ID
 from qmd.index.segments import Merging, Rows
 from qmd.index.store import COUNT, Transaction
@@ -139,7 +138,7 @@ def put(
     text = data.decode("utf-8", "replace")
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection), Merging(connection, merge):
-        before = known(connection, collection, relative)
+        before = catalogue.known(connection, collection, relative)
         if batch and before:
             batch.rows.write()  # what is taken out may be among them
         embedded = _has_vectors(connection, before)
@@ -148,7 +147,7 @@ def put(
         else:
             changed = index(connection, collection, relative, text, status, checked, before, batch, look)
             if alone:
-                embedded |= _has_vectors(connection, known(connection, collection, relative))
+                embedded |= _has_vectors(connection, catalogue.known(connection, collection, relative))
             if changes is not None and changed:
                 existed = before is not None and before[3]
                 changes.updated += bool(existed)
@@ -176,7 +175,7 @@ def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool
     """Take one file out of the index; returns whether it was there. ``keep`` leaves its text to a later cleanup."""
     alone = not connection.in_transaction
     with Transaction(connection), Untriggered(connection):
-        before = known(connection, collection, relative)
+        before = catalogue.known(connection, collection, relative)
         embedded = _has_vectors(connection, before)
         gone = deactivate(connection, before, keep)
         if gone and alone:
@@ -186,13 +185,11 @@ def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool
 
 def drop_collection(connection: apsw.Connection, collection: str) -> None:
     """Take every document of a collection out of the index; its files are not touched."""
-    paths = connection.execute(
-        "SELECT path FROM documents WHERE collection = ? AND active = 1", (collection,)
-    ).fetchall()
+    paths = [path for _, _, path, *_ in catalogue.entries(connection, (collection,))]
     batch = Batch(connection)
-    for (path,) in paths:
+    for path in paths:
         with batch:
-            drop(connection, collection, str(path))
+            drop(connection, collection, path)
     batch.end()
 
 
@@ -205,13 +202,6 @@ def _recount(connection: apsw.Connection, embedded: bool) -> None:
     connection.execute(COUNT)
     if embedded:
         vectors.note(connection)
-
-
-def known(connection: apsw.Connection, collection: str, relative: str) -> tuple[Any, ...] | None:
-    """Return what the index has of a path, (id, hash, title, active), or None."""
-    return connection.execute(
-        "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?", (collection, relative)
-    ).fetchone()
 
 
 def index(
@@ -322,16 +312,11 @@ def derive(
 
 def judge(connection: apsw.Connection) -> int:
     """Look at each document that was not looked at under the present redaction policy; returns how many there were."""
-    found: list[Any] = connection.execute(
-        "SELECT d.id, d.collection || '/' || d.path, d.hash FROM documents d JOIN brain_facts f ON f.document_id = d.id"
-        " WHERE d.active = 1 AND abs(f.policy) <> ?",
-        (REDACTION,),
-    ).fetchall()
+    found = catalogue.unjudged(connection)
     batch = Batch(connection)
     for identity, place, digest in found:
         with batch:
-            text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
-            policy = policy_of(text or "", place)
+            policy = policy_of(catalogue.text(connection, digest) or "", place)
             connection.execute("UPDATE brain_facts SET policy = ? WHERE document_id = ?", (policy, identity))
     batch.end()
     return len(found)
@@ -357,23 +342,16 @@ def heal(connection: apsw.Connection) -> int:
 
     Another program, the real qmd, writes such documents. Returns how many were found.
     """
-    foreign: list[Any] = connection.execute(
-        "SELECT d.id, d.hash, unixepoch(d.modified_at) FROM documents d"
-        " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
-        " WHERE d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash OR c.id IS NULL)"
-    ).fetchall()
+    foreign = catalogue.underived(connection)
     if not foreign:
         return 0
     batch = Batch(connection)
     for identity, digest, modified in foreign:
         with batch:
-            text: Any = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
-            derive(connection, identity, digest, text or "", modified or clock.now(), batch.rows)
+            text = catalogue.text(connection, digest) or ""
+            derive(connection, identity, digest, text, modified or clock.now(), batch.rows)
     with batch:
-        orphans: list[Any] = connection.execute(
-            "SELECT hash FROM brain_contents WHERE hash NOT IN (SELECT hash FROM documents WHERE active = 1)"
-        ).fetchall()
-        for (digest,) in orphans:
+        for _, digest, _ in catalogue.unused_passages(connection):
             _release(connection, digest)
     batch.end()
     return len(foreign)
@@ -381,7 +359,7 @@ def heal(connection: apsw.Connection) -> int:
 
 def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> None:
     """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
-    if connection.execute("SELECT 1 FROM documents WHERE hash = ? AND active = 1", (digest,)).fetchone():
+    if catalogue.is_used(connection, digest):
         return
     row: Any = connection.execute(
         "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?", (digest,)
