@@ -1,8 +1,7 @@
-"""What a file said before it says less is read back: a rebuild gives what a live run gives, and nothing is lost."""
+"""A file that shrinks keeps its earlier content: a rebuild gives what a live run gives, and nothing is lost."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -21,6 +20,7 @@ from ingest.archive import archive, recording
 from ingest.pipeline import state
 from ingest.pipeline.run import run
 from tests.ingest.archive import test_rows as databases
+from tests.ingest.sources import test_gemini as gemini
 from tests.ingest.transcripts import SESSION, Script, corpus, from_the_archive_alone, ingest, lines, text
 
 NOISE = {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def rebuilt(home: Home, source: str = "claude") -> dict[str, bytes]:
-    """What another home makes of this one's archive."""
+    """Return the corpus that another home makes of this one's archive."""
     with tempfile.TemporaryDirectory() as place:
         other = Home(place)
         other.make()
@@ -51,6 +51,13 @@ def versions(home: Home, source: str = "claude") -> list[int]:
 def records() -> list[dict[str, Any]]:
     script = Script()
     return [script.user(f"prompt {n}") if n % 2 else script.assistant(text(f"answer {n}")) for n in range(8)]
+
+
+def write(home: Home, folder: Path, *versions: list[dict[str, Any]]) -> None:
+    """Write one transcript after the other to the same path, and ingest each."""
+    for version in versions:
+        (folder / "a.jsonl").write_bytes(lines(*version))
+        ingest(home, folder)
 
 
 @given(
@@ -84,18 +91,14 @@ def test_a_rebuild_gives_what_a_live_run_gives_however_a_file_was_rewritten(
 
 
 def cut_short(home: Home, folder: Path) -> dict[str, bytes]:
-    """The corpus of a transcript that was then cut short and read again."""
-    made = records()
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*made))
-    ingest(home, folder)
+    """Ingest a transcript, then its first three records; return the corpus in between."""
+    write(home, folder, records())
     before = corpus(home)
-    path.write_bytes(lines(*made[:3]))
-    ingest(home, folder)
+    write(home, folder, records()[:3])
     return before
 
 
-def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
+def test_a_transcript_that_was_cut_short_keeps_its_records_also_with_a_new_parser(
     home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = cut_short(home, folder)
@@ -106,20 +109,16 @@ def test_what_a_transcript_said_before_it_was_cut_short_outlives_a_new_parser(
     assert from_the_archive_alone(home, "claude", folder) == before
 
 
-def test_a_document_that_was_deleted_is_restored_in_full_from_a_file_that_says_less(home: Home, folder: Path) -> None:
+def test_a_deleted_document_is_restored_in_full_from_a_shorter_file(home: Home, folder: Path) -> None:
     before = cut_short(home, folder)
     Path(home.path("brain", f"{SESSION}.md")).unlink()
     ingest(home, folder)
     assert corpus(home) == before
 
 
-def test_what_a_rewritten_file_adds_is_archived_although_it_has_fewer_lines(home: Home, folder: Path) -> None:
+def test_records_that_a_rewritten_file_adds_are_archived_although_it_has_fewer_lines(home: Home, folder: Path) -> None:
     made = records()
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*made[:2], *[NOISE] * 20))
-    ingest(home, folder)
-    path.write_bytes(lines(*made[2:]))
-    ingest(home, folder)
+    write(home, folder, [*made[:2], *[NOISE] * 20], made[2:])
     (document,) = corpus(home).values()
     assert [document.count(b"\n\nprompt %d\n" % n) for n in (1, 3, 5, 7)] == [1, 1, 1, 1]
     assert [document.count(b"answer %d\n" % n) for n in (0, 2, 4, 6)] == [1, 1, 1, 1]
@@ -129,14 +128,11 @@ def test_what_a_rewritten_file_adds_is_archived_although_it_has_fewer_lines(home
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_what_a_transcript_said_stands_beside_what_took_its_place(home: Home, folder: Path, count: int) -> None:
+def test_the_records_of_a_replaced_transcript_come_before_the_new_ones(home: Home, folder: Path, count: int) -> None:
     script = Script()
     made = [script.user(f"first {n}") for n in range(3)]
     later = [script.user(f"second {n}") for n in range(count)]
-    path = folder / "a.jsonl"
-    for held in (made, later, made):
-        path.write_bytes(lines(*held))
-        ingest(home, folder)
+    write(home, folder, made, later, made)
     (document,) = corpus(home).values()
     said = [word for word in document.split(b"\n") if word.startswith((b"first ", b"second "))]
     assert said == [*(b"first %d" % n for n in range(3)), *(b"second %d" % n for n in range(count))]
@@ -144,30 +140,23 @@ def test_what_a_transcript_said_stands_beside_what_took_its_place(home: Home, fo
     assert from_the_archive_alone(home, "claude", folder) == before
 
 
-def test_a_document_that_is_replaced_at_each_write_keeps_what_it_had_more_of(home: Home, tmp_path: Path) -> None:
-    path = tmp_path / "gemini" / "tmp" / "h" / "chats" / "session-2026-04-28.json"
-    path.parent.mkdir(parents=True)
+def test_a_json_file_that_is_replaced_at_each_write_keeps_its_longest_version(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "gemini/tmp/h/chats/session-2026-04-28.json"
 
-    def write(count: int) -> None:
-        messages = [
-            {"id": f"m{n}", "timestamp": f"2026-04-28T09:00:{n:02}.000Z", "type": "user", "content": f"prompt {n}"}
-            for n in range(count)
-        ]
-        held = {"sessionId": "s-1", "projectHash": "h", "startTime": "2026-04-28T09:00:00.000Z", "messages": messages}
-        path.write_text(json.dumps(held), encoding="utf-8")
+    def save(count: int) -> dict[str, bytes]:
+        gemini.whole(path, *(gemini.user(f"m{n}", f"prompt {n}") for n in range(count)))
         run(home, "gemini", [str(tmp_path / "gemini")], trust_stat=False)
+        return corpus(home)
 
-    for count in (2, 5):
-        write(count)
+    save(2)
+    before = save(5)
     assert versions(home, "gemini") == [0]
-    before = corpus(home)
-    write(3)
-    assert corpus(home) == before
+    assert save(3) == before
     assert versions(home, "gemini") == [0, 1]
     assert rebuilt(home, "gemini") == before
-    write(6)
-    assert b"prompt 5" in next(iter(corpus(home).values()))
-    assert rebuilt(home, "gemini") == corpus(home)
+    after = save(6)
+    assert b"prompt 5" in next(iter(after.values()))
+    assert rebuilt(home, "gemini") == after
 
 
 COMMANDS = {
@@ -179,8 +168,8 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_what_a_history_of_a_shell_drops_stays(home: Home, folder: Path, name: str) -> None:
-    """Each run finds the newest commands alone, as a shell with a small history leaves them."""
+def test_commands_that_a_shells_history_drops_stay(home: Home, folder: Path, name: str) -> None:
+    """Each run finds only the newest commands, as a shell with a small history leaves them."""
     told = [COMMANDS[name](SECONDS + n * 9000, f"echo number{n}") for n in range(60)]
     for start in (0, 3, 4, 25, 31):
         (folder / name).write_text("".join(told[start : start + 20]), encoding="utf-8")
@@ -242,20 +231,16 @@ def test_a_day_that_a_history_has_dropped_is_forgotten_too(home: Home, folder: P
     assert b"zebra1" in b"".join(held)
 
 
-def test_what_is_kept_as_it_was_found_outlives_a_new_policy_too(
+def test_records_that_are_archived_as_found_outlive_a_new_policy(
     home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configuration = "collections: {brain: {path: brain}}\narchive: {redact: false}\n"
     Path(home.path("collections.yml")).write_text(configuration, encoding="utf-8")
-    made = records()
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*made))
-    ingest(home, folder)
+    write(home, folder, records())
     before = corpus(home)
     for module in (recording, state):
         monkeypatch.setattr(module, "REDACTION", 1000)
-    path.write_bytes(lines(*made[:3]))
-    ingest(home, folder)
+    write(home, folder, records()[:3])
     assert corpus(home) == before
     assert from_the_archive_alone(home, "claude", folder) == before
 
@@ -263,51 +248,40 @@ def test_what_is_kept_as_it_was_found_outlives_a_new_policy_too(
 def test_a_parser_that_counts_otherwise_makes_no_older_version(
     home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*records()))
     for version in (1000, 1001):
         monkeypatch.setattr(state, "PARSER", version)
-        ingest(home, folder)
+        write(home, folder, records())
     assert versions(home) == [0]
 
 
-def _cursor(folder: Path) -> tuple[Path, str]:
-    return databases.cursor(folder), "delete from cursorDiskKV where key = 'bubbleId:c0:b1'"
+def test_records_without_a_name_are_kept_too(home: Home, folder: Path) -> None:
+    script = Script(uuid="<absent>")
+    made = [script.user(f"prompt {n}") for n in range(6)]
+    write(home, folder, made)
+    before = corpus(home)
+    write(home, folder, made[2:4])
+    assert corpus(home) == before
+    assert from_the_archive_alone(home, "claude", folder) == before
 
 
-def _opencode(folder: Path) -> tuple[Path, str]:
-    path = folder / "opencode.db"
-    folder.mkdir(parents=True)
-    databases.rows(
-        path,
-        "create table session(id text, directory text, title text, version text, time_created int);"
-        "create table message(id text, session_id text, time_created int, data text);"
-        "create table part(id text, message_id text, session_id text, time_created int, data text);"
-        "insert into session values('ses_0', '/x', 'Title', '1', 1777360440000)",
-        "insert into message values(?, 'ses_0', 1777360440000, '{\"role\": \"user\"}')",
-        [("msg_0",), ("msg_1",)],
-    )
-    said = [(f"prt_{n}", f"msg_{n}", json.dumps({"type": "text", "text": f"Said {n}"})) for n in range(2)]
-    databases.rows(path, "select 1", "insert into part values(?, ?, 'ses_0', 1777360440000, ?)", list(said))
-    return path, "delete from message where id = 'msg_1'"
-
-
-def _atuin(folder: Path) -> tuple[Path, str]:
-    path = databases.rows(
+def _atuin(folder: Path) -> Path:
+    return databases.rows(
         folder / "history.db",
         "create table history(id text, timestamp int, exit int, command text, cwd text, deleted_at int)",
         "insert into history values(?, ?, 0, ?, '/', null)",
         [("a", SECONDS * 10**9, "make"), ("b", (SECONDS + 5) * 10**9, "make test")],
     )
-    return path, "delete from history where id = 'b'"
 
 
-@pytest.mark.parametrize(("make", "source"), [(_cursor, "cursor"), (_opencode, "opencode"), (_atuin, "shell")])
+@pytest.mark.parametrize(("source", "make", "shorten"), [
+    ("cursor", databases.cursor, "delete from cursorDiskKV where key = 'bubbleId:c0:b1'"),
+    ("opencode", databases.opencode, "delete from message where id = 'msg_2'"),
+    ("shell", _atuin, "delete from history where id = 'b'")])  # fmt: skip
 @pytest.mark.parametrize("how", ["as ever", "another parser", "rebuild", "no document"])
-def test_what_a_database_has_less_of_stays_what_it_was(
-    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch, make: Any, source: str, how: str
+def test_a_database_that_loses_rows_keeps_its_documents_and_its_archive(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch, source: str, make: Any, shorten: str, how: str
 ) -> None:
-    path, shorten = make(folder / "there")
+    path = make(folder / "there")
     run(home, source, [str(folder)], trust_stat=False)
     before, objects = corpus(home), sorted(archive.objects(home.path("raw")))
     assert before
@@ -320,16 +294,3 @@ def test_what_a_database_has_less_of_stays_what_it_was(
     assert corpus(home) == before
     assert sorted(archive.objects(home.path("raw"))) == objects
     assert from_the_archive_alone(home, source, folder) == before
-
-
-def test_records_without_a_name_count_too(home: Home, folder: Path) -> None:
-    script = Script(uuid="<absent>")
-    made = [script.user(f"prompt {n}") for n in range(6)]
-    path = folder / "a.jsonl"
-    path.write_bytes(lines(*made))
-    ingest(home, folder)
-    before = corpus(home)
-    path.write_bytes(lines(*made[2:4]))
-    ingest(home, folder)
-    assert corpus(home) == before
-    assert from_the_archive_alone(home, "claude", folder) == before

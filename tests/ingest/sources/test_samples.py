@@ -1,4 +1,4 @@
-"""Real transcripts, kept beside the checkout: every file accounted for, the same bytes in any order."""
+"""Real transcripts, from the folder next to the checkout: every file accounted for, the same bytes in any order."""
 
 from __future__ import annotations
 
