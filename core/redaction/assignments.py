@@ -18,6 +18,7 @@ from core.redaction.looks import (
     is_placeholder,
     is_pointed,
     is_secret,
+    is_worded,
 )
 from core.redaction.names import (
     FOREIGN,
@@ -34,6 +35,7 @@ from core.redaction.names import (
 )
 from core.redaction.rule import (
     BREAK,
+    END,
     QUOTE,
     SPACE,
     Found,
@@ -47,7 +49,7 @@ from core.redaction.rule import (
     made,
     without,
 )
-from core.redaction.shapes import is_any, is_kept
+from core.redaction.shapes import is_any, is_code, is_kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ _COOKIES = (
 )
 _COOKIE = r"(?P<name>[\w.%$-]{1,64})=(?P<value>[^\s;]+)"
 _SESSION = r"(?i)sess(?:ion)?[-_]?id|^li_at$"
+# Names of settings with values that people choose.
+_CHOSEN_NAME = r"(?i)(?:secret|credentials?)$"
 _LETS_IN = r"(?i)sess|sid\b|auth|token|csrf|xsrf|login|remember|jwt"
 # The person who logs in precedes the password.
 _USER = r"(?i)\b(?:user(?:name)?|login|e-?mail|benutzer(?:name)?)\\*[\"']?\s?[:=]\s?\S{1,60}\s{1,40}\Z"
@@ -233,10 +237,17 @@ def assignment(match: re.Match[str]) -> Cut | None:
         return first(match, "secret" if sure or is_key(name, value) else "", len(value), group)
     if not match["pass"]:
         # A secret of an environment is chosen like a password: `JWT_SECRET=keyboard-cat-9`.
-        variable = match["sep"] == "=" and not quoted and is_variable(name)
-        found = is_secret(value, quoted=quoted) or (variable and is_password(value, quoted=False, tight=True))
+        found = (
+            is_secret(value, quoted=quoted)
+            or (is_variable(name) and is_password(value, quoted=quoted, tight=not quoted))
+            or (separator == "=" and made(_CHOSEN_NAME).search(name) and is_worded(value) and not value.islower())
+        )
         return first(match, "secret" if found else "", len(value), group)
     tight = match["sep"] == "="
+    if tight and not quoted and name.startswith("--") and "." in value and any(map(str.isdigit, value)):
+        quoted = True  # an option's value is no field of code
+    # A number in JSON has no quotes: `"password": 84719203`.
+    quoted = quoted or (value.isdigit() and separator == ":" and match["shut"].endswith(('"', "'")))
     quoted = quoted or (separator == ">" and text.startswith("</", match.end()))
     if tight and not quoted:
         after = text[match.end() : match.end() + 2]
@@ -256,6 +267,8 @@ def _little(match: re.Match[str], value: str, *, quoted: bool) -> str:
         or little == "psk"
         or made(_USER).search(match.string, max(0, match.start() - 180), match.start()) is not None
     )
+    if little == "psk" and quoted:
+        return "password" if len(value) >= 8 and not is_placeholder(value) else ""
     # `PASS: TestPath/#00` is a test that passed.
     chosen = is_chosen(value, plain=plain, odd_signs="/_:" if match["little"] == "pw" else "/_:#")
     return "password" if chosen or (match["little"] == "pw" and made(WORDED).fullmatch(value)) else ""
@@ -361,6 +374,35 @@ GIVEN = r"\\*[\"']?"
 ARGUMENT = r"[^\s\"'`\\|;<>]{4,200}"
 # What is assigned: names that other rules do not know, and values that they cut short.
 ROWS = (
+    # `"accessCode": 58213`, `verification_code=482913`.
+    Row(
+        "otp",
+        "code, pin",
+        r"(?:access|door|gate|alarm|entry|lock|unlock|verification|confirmation|auth|sms|otp|mfa|2fa)[ _-]?(?:code|pin)"
+        rf"{QUOTE}?{SPACE}?[:=]{SPACE}?{QUOTE}?",
+        "[0-9]{4,8}",
+        is_code,
+        is_word=False,
+        tail=END,
+    ),
+    # Keys of wireless networks are often numbers.
+    Row(
+        "password",
+        "wlan, wifi, wi-fi, wpa",
+        r"(?:wlan|wi-?fi|wpa[23]?)[ _-]?"
+        r"(?:schl(?:ü|ue|\\u00fc)ssel|key|password|passwort|kennwort|passphrase|psk|code|pass)"
+        rf"{QUOTE}?(?: (?:is|ist|lautet|est|es))?[ :=]{{1,3}}{QUOTE}?",
+        "(?:[0-9]{4}(?:-[0-9]{4}){1,4}|[0-9]{8,20})",
+        is_any,
+    ),
+    # What Consul's and Serf's members share.
+    Row(
+        "secret",
+        "encrypt",
+        rf"encrypt(?:_key)?{QUOTE}?{SPACE}?[:=]{SPACE}?{QUOTE}",
+        r"(?:[A-Za-z0-9+/]{22}==|[A-Za-z0-9+/]{43}=)",
+        is_kept,
+    ),
     Row(
         "password",
         "_auth",
@@ -479,6 +521,7 @@ RULES = (
                     "pass|psk|pw",
                     rf"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*(?:[0-9]+[A-Za-z]|[^0-9{STOP}]{INNER}*[0-9])",
                 ),
+                r"psk[ \t]*=[ \t]*\\*[\"']",
                 *each(FOREIGN, r"[^A-Za-z0-9\n]"),
             ),
             after_passwords=rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",

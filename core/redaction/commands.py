@@ -13,12 +13,12 @@ from core.redaction.looks import (
     is_filler,
     is_password,
     is_placeholder,
-    is_pointed,
     is_secret,
     is_strong,
 )
 from core.redaction.names import UUID
 from core.redaction.rule import Found, Prefilter, Row, Rule, cleaned, each, first, made
+from core.redaction.shapes import is_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,15 @@ VALUE = r"\\*[\"'`]?(?P<value>[^\s\"'`\\;]{3,200})"
 
 def _program(match: re.Match[str]) -> Cut | None:
     value = match["value"]
-    return first(match, "password" if is_password(value, quoted=is_pointed(value), tight=True) else "")
+    return first(
+        match,
+        "password" if is_password(value, quoted="." in value and any(map(str.isdigit, value)), tight=True) else "",
+    )
+
+
+def _phrase(match: re.Match[str]) -> Cut | None:
+    """Accept whatever a program for wireless networks is given: such a passphrase has at least eight characters."""
+    return first(match, "" if len(match["value"]) < 8 or is_placeholder(match["value"]) else "password")
 
 
 def _login(match: re.Match[str]) -> Cut | None:
@@ -76,7 +84,7 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\bldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w\s{1,3}(?=[^\s-])",
     ),
     (("sqlcmd ", "zip "), r"\b(?:sqlcmd|zip|unzip) (?:[^\n|;&]{0,200}?\s)?(?-i:-P)\s{0,3}(?=[^\s-])"),
-    (("7(?-i:z)[ar]? ",), r"\b(?:7z[ar]?) [^\n|;&]{0,200}?\s-h?p(?=[^\s-])"),
+    (("7(?-i:z)[ar]? ", r"rar "), r"\b(?:7z[ar]?|rar|unrar) [^\n|;&]{0,200}?\s-h?p(?=[^\s-])"),
     (
         ("mongo(?:sh|dump|restore)? ", *each("az|dman|oc", " login ")),
         r"\b(?:mongo(?:sh|dump|restore)?|(?:az|oc|podman) login) [^\n|;&]{0,200}?\s(?-i:-p)\s{1,3}(?=[^\s-])",
@@ -99,8 +107,8 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ((r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:",), r"-pass(?:in|out|wd|word)?[ =]{1,3}[\"']?pass:"),
     # Arguments by their place.
     (("tpasswd -",), r"\bhtpasswd -\w{0,4}b\w{0,4}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}"),
-    (("nmcli ",), r"\bnmcli [^\n|;&]{0,200}?\spassword\s{1,3}"),
-    (("wpa_passphrase ",), r"\bwpa_passphrase (?:\"[^\"\n]{1,64}\"|[^\s\"]{1,64})\s{1,3}"),
+    (("radtest ",), r"\bradtest (?:-\w{1,9} ){0,3}\S{1,60}\s{1,3}"),
+    (("-setcookie ",), r"(?<!\S)-setcookie\s{1,3}"),
     (
         (r"net use(?:r)? ",),
         r"\bnet use [^\n]{0,100}?\\\S{1,100}\s{1,3}(?=[^\s/]\S{2,100}\s{1,3}/user:)"
@@ -194,6 +202,35 @@ _READ_BY = (
     r"|restic|borg|glab auth|doctl auth|heroku|vault|rclone|steghide|zip|7z|unzip)"
 )
 ROWS = (
+    # What routers and switches are configured with.
+    Row(
+        "password",
+        "enable password, enable secret, username ",
+        r"(?:enable|username \S{1,60}(?: privilege [0-9]{1,2})?) (?:password|secret)(?: level [0-9]{1,2})?(?: [0-9])? ",
+        ARGUMENT,
+        is_given,
+        prefilter=r"(?:enable|username [^\s\\]+(?: privilege [0-9]+)?) (?:password|secret) ",
+    ),
+    Row(
+        "password",
+        "pre-shared-key, radius, tacacs, key-string, {plain}, {cleartext}",
+        r"(?:(?:pre-shared-key(?: (?:ascii-text|local|remote))*|(?:radius|tacacs)[^\n\\]{0,60} key(?: [0-9])?"
+        rf"|key-string(?: [0-9])?) {GIVEN}|\{{(?:plain|cleartext)\}})",
+        r"[^\s\"'`\\|;:<>]{6,200}",
+        is_given,
+        is_word=False,
+        prefilter=r"pre-shared-key |(?:radius|tacacs)[^\n\\]* key |key-string |\{(?:plain|cleartext)\}",
+    ),
+    # Postfix's, by server: https://www.postfix.org/SASL_README.html
+    Row(
+        "password",
+        "]:",
+        r"\[[\w.-]{3,100}\]:[0-9]{2,5}[ \t]{1,20}[\w.@+-]{1,80}:",
+        r"[^\s:\"'`\\]{6,100}",
+        is_sent,
+        is_word=False,
+    ),
+    Row("password", "snmp-server community", "snmp-server community ", ARGUMENT, is_any, is_rare=True),
     Row(
         "password",
         "htpasswd",
@@ -420,6 +457,13 @@ PROGRAMS = (
         _program,
     ),
     *(place(f"program {words[0]}", Prefilter(words), where, _program) for words, where in _PROGRAMS),
+    place(
+        "wireless",
+        Prefilter(("nmcli ", "wpa_passphrase ", "iwctl ")),
+        r"\bnmcli [^\n|;&]{0,200}?\spassword\s{1,3}|\biwctl [^\n|;&]{0,200}?--passphrase[ =]"
+        r"|\bwpa_passphrase (?:\"[^\"\n]{1,64}\"|[^\s\"]{1,64})\s{1,3}",
+        _phrase,
+    ),
     place("login", Prefilter(opening=(r"-[lu]\s+[^\s-]\S*\s+-p",)), _LOGIN, _login),
     place(
         "call",

@@ -60,6 +60,12 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Ca
                 item, counts, named if named and (key in _VALUES or (typed and key == "text")) else key, carried
             )
         return found
+    if type(value) is int and name:
+        found_kinds: dict[str, int] = {}
+        clean(f'"{name}": {value}', found_kinds)  # a code, a card's number, a password of digits
+        for kind, number in found_kinds.items():
+            counts[kind] = counts.get(kind, 0) + number
+            return f"[redacted:{kind}]"
     if type(value) is list:
         return [clean_leaves(item, counts, name, carried) for item in _closed(value, name)]
     return value

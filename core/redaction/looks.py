@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 
+from core.redaction import MARK
 from core.redaction.names import VOCABULARY, is_other_key
 from core.redaction.rule import made
 
@@ -39,6 +40,8 @@ _STRUCTURE = r"""(?ix)^(?:
 # What names of variables and fields that hold a secret are put together from; `my` is rather a person's.
 _PARTS = _words("name_parts")
 TERMS = _words("terms")
+# Words that names in programs are made of: `key user-profile-42` is no secret.
+TECHNICAL = _words("technical")
 _PART = r"[A-Z]?[a-z]+\d*|[A-Z]+\d*(?![a-z])|\d+[a-z]*|[A-Z]"
 _KEYWORD = r"(?i)passw|secret|token|api[_-]?key|credential|passphrase"
 _DOTTED = r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"
@@ -75,7 +78,7 @@ _OTHER_SIGNS = (
 )
 HEX = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}"
 # A phrase of words, as lists of words give them, and what sentences are made of.
-_PHRASE = r"[a-z]{3,10}(?: [a-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{3,10}(?: [a-z]{3,10}){2} \d{1,6}"
+_PHRASE = r"[a-z]{3,10}(?: [a-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{2,10}(?: [a-z]{2,10}){1,5} \d{1,6}"
 _SENTENCE = _words("sentence")
 
 
@@ -206,7 +209,12 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if made(_KEBAB).match(value) and not (digit and "@" in value and "." not in value):
         if quoted and digit and "." in value and not value.islower():
             return not made(_PATH).search(value)
-        return digit and tight and not quoted and not re.search(r"[./:]", value) and not is_name(value, loose=False)
+        if not digit or re.search(r"[./:]", value) or is_name(value, loose=False):
+            return False
+        # Names of parts and resources are put together in the same way: `user-profile-2`.
+        words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
+        drawn = not value.islower() or sum(map(str.isdigit, value)) > 1
+        return (tight and not quoted) or (TECHNICAL.isdisjoint(words) and drawn)
     if made(_KEYWORD).search(value):
         return digit and not is_name(value, loose=False)
     if value.isalpha():
@@ -335,4 +343,52 @@ def is_strong(value: str) -> bool:
 
 def is_phrase(value: str) -> bool:
     """Return True if ``value`` is a password of several words, and no sentence: no word of those is in it."""
-    return made(_PHRASE).fullmatch(value) is not None and _SENTENCE.isdisjoint(value.split())
+    words = value.split()
+    is_composed = made(_PHRASE).fullmatch(value) is not None and _SENTENCE.isdisjoint(words)
+    return is_composed and (len(words) > 3 or TECHNICAL.isdisjoint(words))
+
+
+# A composed value: words and numbers with signs between them, in any language's letters.
+_COMPOSED = r"(?:[^\W_]+[-_.+&!@#$%*=~^?]{1,2}){0,6}[^\W_]+[-_.+&!@#$%*=~^?]{0,3}"
+# Terms and measures: `AES-256`, `8-character`, `2FA`, `v1.2`, `12px`.
+_TERM = (
+    r"[A-Z]{2,}(?:-?[A-Z0-9]+)*|\d+-?[a-z]+|v?\d+(?:\.\d+)*[a-z]{0,3}|[a-z]{1,3}\d{1,3}"
+    r"|(?i:(?:[a-z]{1,3}\d{1,2}|utf|sha|aes|rsa)[-_]?\d*)"
+)
+
+
+def is_said(value: str, *, plain: bool) -> bool:
+    """Return True if ``value`` is a password where a sentence announces one.
+
+    Args:
+        value: The word behind what announces it.
+        plain: It follows the word for a password, and only a sign or a verb is between them.
+    """
+    if (
+        not 6 <= len(value) <= 64
+        or is_filler(value)
+        or made(_OTHER_SIGNS).search(value.replace("+", "_"))
+        or "/" in value
+        or MARK in value
+    ):
+        return False
+    if not made(_COMPOSED).fullmatch(value) or made(_TERM).fullmatch(value) or value.lower() in TERMS:
+        return False
+    if made(_PATH).search(value) or made(_DATE).match(value) or is_name(value, loose=False):
+        return False
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
+    if not any(len(word) > 2 for word in words):
+        return False
+    if not any(map(str.isdigit, value)):
+        return (
+            plain and len(words) > 2 and _SENTENCE.isdisjoint(words) and TECHNICAL.isdisjoint(words) and value.islower()
+        )
+    signed = re.search(r"[!@#$%^&*+?~]", value) is not None
+    if signed and not made(r"(?i)[a-z_]+#[a-z0-9_]+").fullmatch(value):
+        return True
+    if any(word in TECHNICAL or word.removesuffix("s") in TECHNICAL for word in words):
+        return False
+    if sum(map(str.isdigit, value)) < 2 and not _SENTENCE.isdisjoint(words):
+        return False
+    mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
+    return plain or mixed or is_worded(value) or len(words) > 1

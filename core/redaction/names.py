@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 with open(f"{os.path.dirname(__file__)}/vocabulary.json", encoding="utf-8") as _file:
     VOCABULARY: dict[str, list[str]] = json.load(_file)
 # Ends of names that hold a secret. `auth` alone precedes too much else.
-_PASSES = "admin ftp imap ldap mail pg redis require root smtp sql ssh sudo user vnc".split()
+_PASSES = (
+    "admin ftp git http imap ldap mail nas pg proxy redis require root smb smtp sql ssh sudo svn user vnc vpn wifi"
+).split()
 _PASSWORDS = (
     *("_pass", "_pw", "bindpw", "dbpass", "rootpw"),
     *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd"),
@@ -147,7 +149,11 @@ def is_variable(name: str) -> bool:
 def _needles() -> tuple[str, ...]:
     """Return what each of the words has, whatever the case of its first letter."""
     found = []
-    for word in (*VOCABULARY["passwords"], *VOCABULARY["keys"], *VOCABULARY["codes"]):
+    for word in (
+        word for kind in ("passwords", "keys", "codes", "spoken", "spoken_codes") for word in VOCABULARY[kind]
+    ):
+        if word.isascii():
+            continue  # the automaton looks for it
         rest = word[1:]
         if word[0] == word[0].upper():
             found.append(word)

@@ -7,6 +7,7 @@ import re
 from core.redaction.commands import VALUE
 from core.redaction.looks import (
     HEX,
+    TECHNICAL,
     is_chosen,
     is_drawn,
     is_filler,
@@ -19,7 +20,7 @@ from core.redaction.looks import (
 )
 from core.redaction.names import FOREIGN, VOCABULARY, is_other_key
 from core.redaction.rule import AHEAD, END, Found, Prefilter, Row, Rule, cleaned, each, first, made
-from core.redaction.shapes import is_part
+from core.redaction.shapes import is_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _LATIN = r"mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord"
 _TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret(?: key)?|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
+    r"|\b(?:(?:client|app|api) secret|api[ _-]?key)(?:\s[a-z'’]{1,12}){1,4}(?:\s(?:is|was):?|:)"
     r"|\b(?:secret|token|api[ _-]?key)\s{1,2}for\s[^\n.,:;=]{1,40}?(?:\s(?:is|was|=)|:)"
     r"|\b(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s{0,1}(?:is|was|:|=|–|->))\s{1,2}"
     r"|\bunseal key \d{1,2}:\s{1,3}"
@@ -51,13 +53,11 @@ _SAID = (
     rf"|\b(?:{FOREIGN}|{_LATIN}|password)(?:et|en|a)?"
     rf"\s{{1,2}}(?:[a-z]{{2,10}}\s{{1,2}}){{0,3}}?(?:{_COPULA})\s{{1,2}}"
     r"|\bpassw(?:or)?d's\s|\|\s{0,8}passw(?:or)?d\s{0,8}\|\s{0,8}(?=[^\s|]{6,60}\s{0,8}\|)"
-    r"|\b(?:log[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
+    r"|\b(?:log[ -]?in|sign[ -]?in|credentials?|creds|account|user(?:name)?)\b\s?(?::|with|as|using|are)\s{1,2}"
     r"[\w.@-]{1,60}(?:\s{0,2}/\s{0,2}|:)(?=\S{6}))"
     r"|(?P<bare>(?:(?P<cue>\b(?:with|use|using|enter|type|new|temporary|temp|initial|default|and|the)\s{1,2}|,\s)?"
     r"\b(?:passw(?:or)?d|passphrase)|(?<![\w-])pw)\s{1,2}(?=[^\s:=]))"
 )
-# Words that names in programs are made of: `key user-profile-42` is no secret.
-_TECHNICAL = frozenset(" ".join(VOCABULARY["technical"]).split())
 # Words that sentences have and lists of words seldom: text with more of them is no wallet's.
 _FUNCTION = frozenset(" ".join(VOCABULARY["function"]).split())
 _WALLET_WORDS = (12, 15, 18, 21, 24)
@@ -73,7 +73,12 @@ def _told(match: re.Match[str]) -> Cut | None:
     digits = sum(map(str.isdigit, value))
     if "client" in match["told"].lower() and not (made(HEX).fullmatch(value) or is_key("", value)):
         return None  # a model, or the name of an account
+    if re.fullmatch(r"[a-z-]+(?:\.[\w-]+)+(?:/.*)?", value):
+        return None  # a host, a path of names
     random = len(value) >= (16 if digits > 2 else 20) and digits > 1 and is_secret(value, quoted=False)
+    # With a sign in it less is enough.
+    mixed = any(map(str.isupper, value)) and any(map(str.islower, value)) and re.search(r"[^\w/]", value) is not None
+    random = random or (len(value) >= 12 and digits > 2 and mixed and is_secret(value, quoted=True))
     return first(match, "secret" if random else "", len(value))
 
 
@@ -102,29 +107,16 @@ _WORDS = (
 )
 # A value that looks like a password on the line of a word for one, behind the word or before it.
 _NEAR = rf"(?i)(?<![A-Za-z0-9/+_-])(?:{_WORDS})(?![A-Za-z0-9/+-])(?P<rest>[^\n\\\"]{{2,100}})"
-_BEFORE = rf"(?i)(?P<rest>(?<![^\s`\"'*(])[^\s`\"']{{8,64}})[`\"'*]{{0,3}}\sas the (?:{_WORDS})(?![A-Za-z0-9-])"
+_BEFORE = (
+    r"(?i)(?P<rest>(?<![^\s`\"'*(])[^\s`\"']{8,64})[`\"'*]{0,3}"
+    rf"\s(?:as (?:the|a|my|our)|als|comme|como(?: la| el)?|come|som|jako) (?:{_WORDS})(?![A-Za-z0-9-])"
+)
 _LOOKING = r"(?<![^\s`\"'(：:=*])(?P<value>[^\s`\"'<>{}\[\]|\\;,()：]{8,80})"
 # Words and numbers with a sign between or behind them, as names of methods, pages and parts are: `UserV2#create`.
 _COMPOSED = r"(?:[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z](?=\d)|[\d\W_])+"
 _PHRASE = (
     r"(?i:passw(?:or)?d|passphrase|passcode)[^\n\"'`]{1,30}[\"'`]"
-    r"(?P<value>[a-z]{3,10}(?: [a-z]{3,10}){2,11}(?: \d{1,6})?)[\"'`]"
-)
-# Behind the word others of its language, and what announces the value: `пароль от базы: …`, `密码是…`.
-_IS = r"(?:är|to|jest|je|это|теперь|là|है|हैं|es|est|este|é|ist|was|is|هي|هو|הוא|היא|είναι|คือ|adalah)(?=\s)"
-_COMES = (
-    rf"(?P<said>(?:\s?[:=：＝]|\s(?:->|→|[—–-])|[は는은是为為]|(?<=\s){_IS})[*_ \t\u3000]{{0,4}}|\s)"
-    r"[\"'`「『“«]{0,2}"
-)
-_BETWEEN = (
-    rf"\w{{0,5}}?(?:[^\n:=：＝]{{0,40}}?(?=\s?[:=：＝]|\s(?:->|→|—|–))|[^\n:=：＝]{{0,40}}?\s(?={_IS})"
-    r"|(?:[^\x00-\x7f]|[ ](?=[^\x00-\x7f:=-])){0,30}?)"
-)
-_FOREIGN = rf"(?i:{'|'.join(VOCABULARY['passwords'])}){_BETWEEN}{_COMES}(?P<value>[\x21-\x7e]{{6,80}})"
-_FOREIGN_KEY = rf"(?i:{'|'.join(VOCABULARY['keys'])}){_BETWEEN}{_COMES}(?P<value>[\x21-\x7e]{{8,200}})"
-_FOREIGN_CODE = (
-    rf"(?i:{'|'.join(VOCABULARY['codes'])})\w{{0,5}}[^\n0-9]{{0,24}}?"
-    r"(?P<value>[0-9]{3}[ -][0-9]{3}|[0-9]{4,8})(?![\w.,/-]?[0-9])"
+    r"(?P<value>[a-z]{2,10}(?: [a-z]{2,10}){1,11}(?: \d{1,6})?)[\"'`]"
 )
 # The end of what announces a value.
 _ANNOUNCED = (
@@ -162,27 +154,6 @@ def _looking(match: re.Match[str], *, sure: bool) -> Cut | None:
     return "password", start, start + len(value)
 
 
-def _without_foreign(text: str, counts: dict[str, int]) -> str:
-    """Return ``text`` without secrets behind words in letters that are not ASCII's; ``counts`` is added to."""
-    text = cleaned(_FOREIGN, _foreign, text, counts)
-    text = cleaned(_FOREIGN_KEY, _foreign_key, text, counts)
-    return cleaned(_FOREIGN_CODE, lambda match: first(match, "otp"), text, counts)
-
-
-def _foreign(match: re.Match[str]) -> Cut | None:
-    value = match["value"].rstrip(".,:;)]*_`\"'")
-    chosen = is_strong(value) or (
-        bool(match["said"].strip()) and (is_chosen(value, plain=True) or is_worded(value) or is_plain_word(value))
-    )
-    return first(match, "password" if chosen and not is_filler(value) else "", len(value))
-
-
-def _foreign_key(match: re.Match[str]) -> Cut | None:
-    value = match["value"].rstrip(".,:;)]*_`\"'")
-    random = is_strong(value) or is_drawn(value) or (bool(match["said"].strip()) and is_worded(value))
-    return first(match, "secret" if random and not is_filler(value) else "", len(value))
-
-
 def _words(value: str) -> list[str]:
     return re.findall(r"[a-z]+", value.lower())
 
@@ -193,7 +164,7 @@ def is_called(found: Found) -> int:
     words = _words(value)
     # With points between its words it is a path of names: `color.blue.500`.
     chosen = is_worded(value) and "." not in value and len(words) > 1 and len(re.findall(r"[0-9]", value)) > 1
-    chosen = chosen and _TECHNICAL.isdisjoint(words) and _TECHNICAL.isdisjoint(word.removesuffix("s") for word in words)
+    chosen = chosen and TECHNICAL.isdisjoint(words) and TECHNICAL.isdisjoint(word.removesuffix("s") for word in words)
     return len(value) if (chosen or is_strong(value)) and not is_filler(value) else 0
 
 
@@ -216,16 +187,6 @@ def _is_mixed(value: str) -> bool:
     """Return True if digits stand before letters, of both cases, as in ``Tr0ub4dor-xk92``."""
     inner = re.search(r"[0-9][A-Za-z]", value) is not None
     return inner and is_chosen(value, plain=False) and re.fullmatch(r"[\w!@#$%^&*+-]+", value) is not None
-
-
-def is_pin(found: Found) -> int:
-    """Accept the digits of a code: no row of them, and no part of a date or a longer number."""
-    digits = re.sub(r"\D", "", found.value)
-    is_row = digits in "01234567890" or digits in "9876543210" or len(set(digits)) == 1
-    counts = re.match(
-        r" (?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|s|ms|sec\w*|min\w*)\b", found.after
-    )
-    return 0 if is_row or counts or is_part(found) else len(found.value)
 
 
 def is_seed(found: Found) -> int:
@@ -315,7 +276,7 @@ ROWS = (
         rf"(?:{_CODE}|(?:your|my) code)(?: (?:is|was|for [\w.]{{1,20}} (?:is|was)|sent|i got|received))?{_OPEN}"
         r"(?:is )?",
         _DIGITS,
-        is_pin,
+        is_code,
         tail=END,
     ),
     Row(
@@ -323,7 +284,7 @@ ROWS = (
         "is your, is my",
         AHEAD,
         _DIGITS,
-        is_pin,
+        is_code,
         tail=rf" is (?:your|my) (?:[\w.-]{{1,20}} ){{0,3}}(?:{_CODE}|code|pin)",
         is_word=False,
         prefilter="[0-9] is (?:your|my) ",
@@ -334,7 +295,7 @@ ROWS = (
         r"(?:pin|puk|pin[ -]?code|pin number)(?: (?:for|of|to) [\w ]{1,30})?"
         r"(?: (?:is|was|code|number|now|still|=|est|ist|es|jest))*" + _OPEN,
         "[0-9]{4,8}",
-        is_pin,
+        is_code,
         tail=END,
     ),
 )
@@ -345,8 +306,9 @@ SPANS = (
     Row(
         "seed",
         "seed, mnemonic, bip39, bip-39, recovery p, recovery w, recovery_p, recovery_w, secret p, secret w, "
-        "backup p, backup w, wallet p, wallet w",
-        r"(?:(?:recovery|secret|backup|wallet)[ _](?:phrase|words?)|mnemonic|bip-?39|seed)"
+        "backup p, backup w, wallet p, wallet w, metamask p, ledger p, trezor p, phantom p",
+        r"(?:(?:recovery|secret|backup|wallet|metamask|ledger|trezor|phantom)[ _](?:phrase|words?)|mnemonic|bip-?39"
+        r"|seed)"
         r"[^\n\\]{0,60}?(?:[:=\s\"'`(\[{>]|\\[nrt]){1,8}",
         rf"(?:(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}{_GAP}){{11,23}}(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}",
         is_seed,
@@ -367,6 +329,10 @@ RULES = (
                 r"(?:my|our|your|api)\s(?:(?:api|access|secret|auth)\s)?(?:secret|token|key)\s*"
                 rf"(?:is|was|[:=]|–|\\u2013|->)\s+[\"'`\\]*{_DIGITS}",
                 *each("api[ _-]?key|secret|token", rf"\s\\*[\"'`]{_DIGITS}"),
+                *each(
+                    "api[ _-]?key|client secret|app secret|api secret",
+                    rf"(?:\s[a-z'’]+)+(?:\s(?:is|was):?|:)\s+[\"'`\\]*{_DIGITS}",
+                ),
                 *each("api[ _-]?key|secret|token", rf"\s+for\s[^\n\\:,;.=]*(?:is|was|[:=])\s+[\"'`\\]*{_DIGITS}"),
                 r"add-auth(?:token)?\s+[\"']?[\w-]{20}",
                 *each(r"client(?:v\d)?|iasearch", r"\(\s*\\*[\"'](?:[^\"'\\\n]{1,80}\\*[\"'],\s*\\*[\"'])?[\w-]{24}"),
@@ -381,7 +347,7 @@ RULES = (
         Prefilter(
             (
                 *each(
-                    "account|credentials?|creds|log[ -]?in|user(?:name)?",
+                    "account|credentials?|creds|log[ -]?in|sign[ -]?in|user(?:name)?",
                     r"\s?(?::|with|as|using|are)\s+[\w.@-]+\s*[/:]\s*[^\s/]",
                 ),
                 *each(
@@ -398,10 +364,13 @@ RULES = (
                     r"contraseña|contrasena|contrase\\u00f1a|mot de passe|passwort|senha|wachtwoord",
                     r"\s+(?:(?:lautet|ist|est|es|is|é|è|\\u00e[89])\s|[dfpv])",
                 ),
-                "as the passw",
+                *each(
+                    "as the|as a|as my|as our|als|comme|como|como la|come|som|jako",
+                    " (?:passw|passphr|pw|mot de|mdp|clave|contrase|senha|kennw|wachtw)",
+                ),
             ),
             (
-                r"pw\s+[^\s:=\\\"'`]*[0-9]",
+                r"pw\s+[^\s:=\\\"'`]*(?:[0-9]|\\u)",
                 # What looks like a password and nothing else.
                 *each(
                     r"clave|contraseña|contrasena|contrase\\u00f1a|creds|mdp|mot de passe|passphrase|passwort|password"
@@ -414,4 +383,3 @@ RULES = (
         clean=_without_said,
     ),
 )
-FOREIGN_WORDS = Rule("foreign", Prefilter(), clean=_without_foreign)

@@ -99,7 +99,7 @@ def expanded(pattern: str) -> list[str]:
     for part in alternatives(pattern):
         head = made(r"\(\?:").match(part)
         end = _closed(part) if head else 0
-        if head and part[end : end + 1] not in ("?", "*", "+", "{"):
+        if head and len(part) - end < 250 and part[end : end + 1] not in ("?", "*", "+", "{"):
             found += [
                 each for inner in alternatives(part[head.end() : end - 1]) for each in expanded(inner + part[end:])
             ]

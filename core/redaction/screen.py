@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from core.redaction import assignments, commands, prose, shapes, structures
+from core.redaction import assignments, commands, prose, shapes, spoken, structures
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
 from core.redaction.private import PRIVATE
@@ -50,7 +50,7 @@ OF_LINES: tuple[Rule, ...] = (
     *commands.PROGRAMS,
     *prose.RULES,
     commands.STORED,
-    prose.FOREIGN_WORDS,
+    *spoken.RULES,
     Rule("row", prefilter_of(LINES), clean=lambda text, counts: without_rows(LINES, text, counts)),
 )
 RULES = (*WHOLES, *OF_LINES)

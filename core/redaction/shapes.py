@@ -113,6 +113,16 @@ def is_verification(found: Found) -> int:
     return 0 if is_row or re.match(r"[\w.-]*\w", found.after) else len(found.value)
 
 
+def is_code(found: Found) -> int:
+    """Accept the digits of a code: no row of them, and no part of a date or a longer number."""
+    digits = re.sub(r"\D", "", found.value)
+    is_row = digits in "01234567890" or digits in "9876543210" or len(set(digits)) == 1
+    counts = re.match(
+        r" (?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|s|ms|sec\w*|min\w*)\b", found.after
+    )
+    return 0 if is_row or counts or is_part(found) else len(found.value)
+
+
 def is_any(found: Found) -> int:
     """Accept what is no part of a longer word."""
     return 0 if found.after[:1].isalnum() or is_placeholder(found.value) else len(found.value)

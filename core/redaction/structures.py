@@ -94,7 +94,7 @@ _LISTED_CODE = r"(?:\d{4} \d{4}(?!\d)|[A-Za-z0-9]{4,12}(?:[–-][A-Za-z0-9]{4,12
 _GAP = r"(?:[\s,;|\"'`*•]|\\[nrt\"]|\d{1,2}[.)](?=\s)|(?<=\s)-(?=\s)){1,24}"
 _CODES = (
     r"(?i)\b(?:recovery|back-?up|scratch|rescue|emergency)[ _-]codes?\b[^\n\\]{0,120}?(?:[\s:\"'\[,`]|\\[nrt\"]){1,24}"
-    rf"(?:\d{{1,2}}[.)]\s{{1,3}}|[-*•]\s{{1,3}})?(?P<value>{_LISTED_CODE}(?:{_GAP}{_LISTED_CODE}){{3,31}})"
+    rf"(?:\d{{1,2}}[.)]\s{{1,3}}|[-*•]\s{{1,3}})?(?P<value>{_LISTED_CODE}(?:{_GAP}{_LISTED_CODE}){{2,31}})"
 )
 # RFC 4648's base32, as the applications show it: https://github.com/google/google-authenticator/wiki/Key-Uri-Format
 _SEED = (
@@ -195,7 +195,9 @@ def _hook(match: re.Match[str]) -> str:
 
 def _login(match: re.Match[str]) -> str:
     if match["pgpass"]:
-        return "password" if is_chosen(match["pgpass"], plain=True) else ""
+        value = match["pgpass"]
+        chosen = any(map(str.isdigit, value)) and is_password(value, quoted=False, tight=True)
+        return "password" if chosen and not value.isdigit() else ""
     if match["twilio"]:
         return "twilio"
     value = match["oracle"] or match["go"]
@@ -218,7 +220,7 @@ def _codes(match: re.Match[str]) -> str:
         for code in re.findall(_LISTED_CODE, match["value"])
         if len(code) > 4 and not re.fullmatch(r"[A-Z]{0,3}\d{3,5}", code)
     ]
-    return "otp" if len(found) > 3 and sum(any(map(str.isdigit, code)) for code in found) > len(found) * 0.7 else ""
+    return "otp" if len(found) > 2 and sum(any(map(str.isdigit, code)) for code in found) > len(found) * 0.7 else ""
 
 
 def _seed(match: re.Match[str]) -> str:
@@ -268,6 +270,10 @@ def _without_tables(text: str, counts: dict[str, int]) -> str:
     return "\n".join(lines)
 
 
+# The column beside a password's.
+_OWNER = r"(?i)(?:^|\t)(?:user|user[ _]?name|login|e-?mail|account)(?:\t|$)"
+
+
 def _cleaned_rows(lines: list[str], at: int, counts: dict[str, int]) -> int:
     """Clean the rows below a head at ``at``, if it is one, in ``lines`` themselves; where to go on."""
     for sign in ("|", "\t", ",", ";", " "):
@@ -278,7 +284,12 @@ def _cleaned_rows(lines: list[str], at: int, counts: dict[str, int]) -> int:
     size = len(_cells(lines[at], sign))
     row = at + 1
     # Without lines or capitals only what looks like nothing else tells a table from lists of names.
-    drawn = sign not in " \t" or lines[at].isupper() or (row < len(lines) and _is_rule(lines[row]))
+    drawn = (
+        sign not in " \t"
+        or lines[at].isupper()
+        or (row < len(lines) and _is_rule(lines[row]))
+        or (sign == "\t" and made(_OWNER).search(lines[at]) is not None)
+    )
     while row < min(len(lines), at + _ROWS_MOST):
         line = lines[row]
         if sign not in ",;" and _is_rule(line):

@@ -24,6 +24,8 @@ _EXAMPLES: dict[str, list[str]] = {}
 for _line in map(json.loads, Path(__file__).with_name("examples.jsonl").read_text(encoding="utf-8").splitlines()):
     _EXAMPLES.setdefault(_line["rule"], []).append(_line["text"])
 
+_BLIND = [json.loads(line) for line in Path(__file__).with_name("blind.jsonl").read_text(encoding="utf-8").splitlines()]
+
 Clean = Callable[[str], str]
 
 
@@ -132,3 +134,24 @@ def test_each_class_is_found_where_it_is_shown_and_where_json_holds_it(kind: str
 def test_a_row_is_whole(row: Row) -> None:
     assert compiled(f"(?i){row.pattern}").groups == 1
     assert all(word == word.lower() for word in row.words)
+
+
+@pytest.mark.parametrize("name", ["first", "second", "third"])
+def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(name: str) -> None:
+    lines = [line["text"] for line in _BLIND if line["list"] == name]
+    secrets = LABELLED.pasted([text for text in lines if "⟦" in text], 31)
+    missed = [case.text for case in secrets if case.secret in redact(case.text)[0]]
+    assert len(missed) / len(secrets) <= 0.06, missed
+    others = [text for text in lines if "⟦" not in text]
+    assert [text for text in others if redact(text)[0] != text] == []
+    for case in secrets:
+        if case.text not in missed:
+            assert screen.suspects(json.dumps(case.text).encode()), case.text
+
+
+def test_a_number_in_json_is_judged_by_its_key() -> None:
+    value = {"password": 84719203, "accessCode": 58213, "port": 58213, "exit_code": 4444}
+    counts: dict[str, int] = {}
+    cleaned = clean_record(json.dumps(value).encode(), value, counts)
+    assert cleaned == {**value, "password": "[redacted:password]", "accessCode": "[redacted:otp]"}
+    assert counts == {"password": 1, "otp": 1}
