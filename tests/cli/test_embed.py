@@ -87,7 +87,7 @@ def test_what_is_embedded_is_said_by_every_answer_and_by_explain(home: Home, bra
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> None:
-    fill(home, 120, words=100)
+    fill(home, 40, words=100)
     run(brain, "index")
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from qmd.embedding import embedder; embedder._GROUP = 8;"
@@ -105,15 +105,15 @@ def test_a_run_that_is_killed_goes_on_where_it_was(home: Home, brain: Brain) -> 
         process.wait()
     assert (second.returncode, json.loads(second.stdout)["error"]) == (70, "lock_contention")
     kept = _embedded(home)
-    assert 8 <= kept < 120
+    assert 8 <= kept < 40
     put_prior(home)
     report = run(brain, "embed")
-    assert report["chunks"] == 120 - kept
+    assert report["chunks"] == 40 - kept
     assert report["query_table"] == "fitted"
     connection = open_index(home.index, write=True)
     (space,) = spaces.listed(connection)
     spaces.load(connection)
-    assert connection.execute(f'SELECT count(DISTINCT rowid) FROM "{space.table}"').get == 120
+    assert connection.execute(f'SELECT count(DISTINCT rowid) FROM "{space.table}"').get == 40
     assert vectors.drop_strays(connection, space) == 0
     connection.close()
 

@@ -11,6 +11,7 @@ import pytest
 from core.home import Home
 from core.version import VERSION
 from ops.install import skills
+from tests.runtime.index_fixture import Shelf
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -126,11 +127,13 @@ def test_a_ledger_of_another_shape_does_not_break_the_report(brain: Brain, home:
 
 
 @pytest.fixture
-def notes(brain: Brain, home: Home) -> Path:
+def notes(home: Home) -> Path:
+    shelf = Shelf(home)
     for number in range(7):
-        brain("inbox", f"the turnstile and its encoder, turnstile {number}")
-    brain("inbox", "a long note about the harbour, its opening hours and, in passing, a turnstile")
-    assert brain("index").returncode == 0
+        text = f"the turnstile and its encoder, turnstile {number}"
+        shelf.put("inbox", f"{number}.md", text, title=text)
+    text = "a long note about the harbour, its opening hours and, in passing, a turnstile"
+    shelf.put("inbox", "long.md", text, title=text)
     return Path(home.inbox)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,14 +48,22 @@ class Encoder:
         return Known(quantise(self.model.embed([question]))[0])
 
 
-@pytest.fixture
-def shelf(home: Home) -> Shelf:
-    """220 documents of six words each, of a model that knows those words."""
-    shelf = Shelf(home)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with 220 documents of six words each, of a model that knows those words; tests get copies."""
+    place = Home(str(tmp_path_factory.mktemp("filled")))
+    place.make()
+    shelf = Shelf(place)
     for number in range(220):
         words = [_WORDS[(number * 5 + step * step + step * number) % len(_WORDS)] for step in range(6)]
         shelf.put("brain", f"{number:03}.md", " ".join(words), title=f"n{number}")
-    return shelf
+    return Path(place.root)
+
+
+@pytest.fixture
+def shelf(home: Home, filled: Path) -> Shelf:
+    shutil.copytree(filled, home.root, dirs_exist_ok=True)
+    return Shelf(home)
 
 
 def embed(home: Home, model: Model, fit: bool = True) -> None:
