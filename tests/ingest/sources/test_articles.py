@@ -18,6 +18,7 @@ from ingest.sources.articles import fields as article_fields
 from ingest.sources.articles import parser as reader
 from ingest.sources.articles.parser import Reader, Unreadable
 from ingest.sources.articles.source import LEADS_OUT, Shelf, files
+from tests.cases import cases
 from tests.ingest import articles_fixture as made
 
 
@@ -288,21 +289,7 @@ def test_a_link_that_leads_out_of_the_folder_is_not_followed_but_counted(tmp_pat
 @pytest.mark.parametrize(
     ("name", "text", "body"),
     [
-        (
-            "a.vtt",
-            "WEBVTT\n\n00:01.000 --> 00:03.000\n<v.loud Ann Lee>Shall we <i>ship</i> R&amp;D?\nOn Friday?</v>\n\n"
-            "00:03.000 --> 00:05.000\n<v Bob>Yes.</v> <v Ann Lee>Yes.\n\n00:05.000 --> 00:06.000\n<v Ann Lee>Done.\n",
-            "[00:00:01] Ann Lee: Shall we ship R&D? On Friday?\n\n[00:00:03] Bob: Yes.\n\n"
-            "[00:00:03] Ann Lee: Yes. Done.",
-        ),
-        (
-            "b.srt",
-            "1\n00:00:01,000 --> 00:00:02,000\nAnn van Lee: Ready?\n- BOB: At 10:30: yes\n\n"
-            "2\n00:00:03,000 --> 00:00:04,000\nBOB: I think\nand so: we ship\n\n"
-            "3\n00:01:10,000 --> 00:01:12,000\nBOB: Later\n",
-            "[00:00:01] Ann van Lee: Ready?\n\n[00:00:01] BOB: At 10:30: yes I think and so: we ship\n\n"
-            "[00:01:10] BOB: Later",
-        ),
+        *cases(__file__, "test_captions_say_who_speaks"),
         # A tag that is never closed is none, and costs no more than any other text.
         ("c.vtt", f"WEBVTT\n\n00:01.000 --> 00:03.000\na <v{' ' * 50_000}Ann\n", "[00:00:01] a <v Ann"),
         ("d.vtt", f"WEBVTT\n\n00:01.000 --> 00:03.000\n{'<c>a' * 5000}\n", f"[00:00:01] {'a' * 5000}"),
@@ -334,99 +321,20 @@ _ANY = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "given", "tags"]), inner),
     max_leaves=8,
 )
-_CLIPPED = """---
-title: "How we cut p99"
-source: "https://blog.example.com/p99"
-author:
-  - "[[Jane Doe]]"
-  - "[[people/Bo Ray|Bo Ray]]"
-published: 2024-03-05
-created: 2026-11-20
-tags:
-  - "clippings"
----
-Body of clip.
-"""
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "fields"),
-    [
-        (
-            "clip.md",
-            _CLIPPED,
-            {
-                "title": "How we cut p99",
-                "author": "Jane Doe, Bo Ray",
-                "date": "2024-03-05T00:00:00Z",
-                "url": "https://blog.example.com/p99",
-                "tags": ["clippings"],
-            },
-        ),
-        ("list.md", "---\nauthor: [Ann Lee, Bo Ray]\n---\nx", {"author": "Ann Lee, Bo Ray"}),
-        (
-            "people.md",
-            "---\nauthors:\n- Ann\n- {name: Bo Ray, id: 1}\n- {name: {given: Cy, family: Dee}}\n- {id: 2}\n---\nx",
-            {"author": "Ann, Bo Ray, Cy Dee"},
-        ),
-        (
-            "hugo.md",
-            '+++\ntitle = "Of TOML"\ndate = 2024-03-05T10:00:00+02:00\nauthors = ["Ann"]\n'
-            '[taxonomies]\ntags = ["a"]\n+++\n\nx',
-            {"title": "Of TOML", "author": "Ann", "date": "2024-03-05T08:00:00Z", "tags": ["a"]},
-        ),
-        ("day.md", "---\ntitle: 2024\ndate: 5 March 2024\n---\nx", {"title": "2024", "date": "2024-03-05T00:00:00Z"}),
-        ("no.md", "---\ndate: soon\ncreated: 2024-03-05\n---\nx", {"date": "2024-03-05T00:00:00Z"}),
-        (
-            "pelican.md",
-            "Title: Of lines\nDate: 2024-03-05 10:20\nTags: a, b\nAuthors: Ann Lee, Bo Ray\n\nx",
-            {"title": "Of lines", "author": "Ann Lee, Bo Ray", "date": "2024-03-05T10:20:00Z", "tags": ["a", "b"]},
-        ),
-        (
-            "multi.md",
-            "title: Of lines\nAuthor: Ann Lee;\n   Bo Ray\nDate: March 5, 2024\n\nx",
-            {"title": "Of lines", "author": "Ann Lee, Bo Ray", "date": "2024-03-05T00:00:00Z"},
-        ),
-        (
-            "notes.org",
-            ":PROPERTIES:\n:ID: 1\n:END:\n#+TITLE: Of Org\n#+AUTHOR: Ann Lee\n#+DATE: <2024-03-05 Tue>\n"
-            "#+FILETAGS: :a:b:\n\n* Head",
-            {"title": "Of Org", "author": "Ann Lee", "date": "2024-03-05T00:00:00Z", "tags": ["a", "b"]},
-        ),
-        (
-            "docs.rst",
-            "======\nOf RST\n======\n\n:Author: Ann Lee\n:Date: 2024-03-05\n\nx",
-            {"title": "Of RST", "author": "Ann Lee", "date": "2024-03-05T00:00:00Z"},
-        ),
-        ("mail.md", "---\nsource: a letter\nurl: [1]\nauthor: {a: {b: c}}\n---\nx", {}),
-        (
-            "one.html",
-            "<html><head><meta content='Madonna' name='Author'><title>T</title></head><body><article><p>"
-            + "Some long words here. " * 30
-            + "</p></article></body></html>",
-            {"author": "Madonna"},
-        ),
-    ],
-)
-def test_the_fields_of_a_file_are_kept_in_the_form_of_any_tool(
+@pytest.mark.parametrize(("name", "text", "fields"), cases(__file__, "test_the_fields_of_a_file_are_kept"))
+def test_the_fields_of_a_file_are_kept(
     shelf: Shelf, tmp_path: Path, name: str, text: str, fields: dict[str, Any]
 ) -> None:
+    text = text.replace("@long@", "Some long words here. " * 30)
     meta, body = document(shelf.add(put(tmp_path, name, text)).path)
     names = ("author", "url", *fields)
     assert {field: meta[field] for field in names if field in meta} == fields
     assert "+++" not in body
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# A heading\n\nbody", "A heading"),
-        ("\n\n### Deeper\nbody", "Deeper"),
-        ("---\ntitle: Own\n---\n# A heading", "Own"),
-        ("First line\n\n# A heading", "First line"),
-        ("# " + "long " * 60 + "\nbody", ("long " * 60).strip()[:199].rstrip() + "…"),
-    ],
-)
+@pytest.mark.parametrize(("text", "title"), cases(__file__, "test_markdown_without_a_name_is_known_by_its_first_line"))
 def test_markdown_without_a_name_is_known_by_its_first_line(
     shelf: Shelf, tmp_path: Path, text: str, title: str
 ) -> None:

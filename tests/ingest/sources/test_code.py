@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,10 @@ from ingest.pipeline.run import run
 from ingest.sources.code import source as code
 from ingest.sources.code import symbols as code_symbols
 from ingest.sources.code.symbols import symbols
+from tests.cases import cases
 from tests.hostile_code import HOSTILE
 from tests.unpacked import everything
 
-LANGUAGE_CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "symbols.jsonl").read_text(encoding="utf-8").splitlines()
-]
 PYTHON = '''import os
 
 # Greets.
@@ -110,10 +106,13 @@ def test_a_symbol_is_a_document_with_its_place(home: Home, repository: Path) -> 
     assert (ledger.seen, ledger.ingested, ledger.documents) == (1, 1, 5)
 
 
-@pytest.mark.parametrize("case", LANGUAGE_CASES, ids=[case["name"] for case in LANGUAGE_CASES])
-def test_each_language_has_its_symbols(case: dict[str, Any]) -> None:
-    found = symbols(case["text"].encode(), language_of(case["name"]))
-    assert {f"{one.label}:{one.name}" for one in found} == set(case["symbols"])
+LANGUAGE_CASES = cases(__file__, "test_each_language_has_its_symbols")
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), LANGUAGE_CASES)
+def test_each_language_has_its_symbols(name: str, text: str, expected: list[str]) -> None:
+    found = symbols(text.encode(), language_of(name))
+    assert {f"{one.label}:{one.name}" for one in found} == set(expected)
 
 
 def test_ignored_files_are_left_out(home: Home, repository: Path) -> None:
@@ -242,7 +241,7 @@ def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
         ("python", Path(code.__file__).read_text()),
         ("python", PYTHON),
         ("go", "package p\n\n// Walk goes.\n// On.\nfunc Walk() {\n}\n\n/* A kind. */\ntype T struct {\n\tx int\n}\n"),
-        *((language_of(case["name"]), case["text"]) for case in LANGUAGE_CASES if case["name"] in ("a.ts", "a.rs")),
+        *((language_of(name), text) for name, text, _ in LANGUAGE_CASES if name in ("a.ts", "a.rs")),
     ],
 )
 def test_a_symbols_text_begins_and_ends_on_the_lines_it_names(language: str, text: str) -> None:

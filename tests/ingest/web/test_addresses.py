@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.web import addresses
 from ingest.web.addresses import clean, split
+from tests.cases import cases
 
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "addresses.jsonl").read_text(encoding="utf-8").splitlines()
-]
 _URLS = st.builds(
     lambda host, path, query, fragment: f"https://{host}/{path}?{query}#{fragment}",
     st.text("ab.@:%", max_size=12),
@@ -28,9 +22,11 @@ _PIECES = (
 ).split()
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["address"][:50] for case in CASES])
-def test_secrets_are_removed_and_the_name_of_the_page_stays(case: dict[str, str]) -> None:
-    assert clean(case["address"]) == case["kept"]
+@pytest.mark.parametrize(
+    ("address", "kept"), cases(__file__, "test_secrets_are_removed_and_the_name_of_the_page_stays")
+)
+def test_secrets_are_removed_and_the_name_of_the_page_stays(address: str, kept: str) -> None:
+    assert clean(address) == kept
 
 
 @given(st.one_of(st.text(), _URLS, st.lists(st.sampled_from([*_PIECES, " "]), max_size=12).map("".join)))

@@ -1,9 +1,7 @@
-"""The policy for browsing: cases in data/browsing.jsonl, each with the promise it keeps."""
+"""The policy for browsing: cases in data/policy.jsonl, each with the promise it keeps."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +10,9 @@ from core.home import Home
 from ingest.sources.chrome.source import settings
 from ingest.web import policy as reasons
 from ingest.web.policy import Page, Policy
+from tests.cases import cases
 
-CASES = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "data" / "browsing.jsonl").read_text(encoding="utf-8").splitlines()
-]
+CASES = cases(__file__, "test_the_policy_keeps_its_promise")
 
 
 def judge_alone(case: dict[str, Any]) -> Page | str:
