@@ -45,8 +45,6 @@ class Collector(Source):
     """A source with a ``run`` of its own; read only when it is named."""
 
     on_request = is_collector = grows = True
-    # True if changes of its files are read without a command, once a person has indexed them.
-    is_watched = False
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         """Collectors read nothing as sessions."""

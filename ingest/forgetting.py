@@ -167,9 +167,10 @@ def erase(home: Home, source: str, held: Held) -> None:
 def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, str]]:
     """Return (source, unit) of every version of an archived file, or visit, that passes ``test``. Reads the whole
     archive."""
+    from ingest import registry
     from ingest.archive import archive, sharing
 
-    found = {(each.name, unit) for each in collectors() for unit in each.archived_with(home, test)}
+    found = {(each.name, unit) for each in registry.collectors() for unit in each.archived_with(home, test)}
     folder = home.path(archive.FOLDER)
     for source in archive.sources(home):
         whole: set[str] = set()
@@ -383,17 +384,11 @@ def forget(home: Home, source: str, units: Collection[str], names: Iterable[str]
         erase(home, source, look(home, source, units))
 
 
-def collectors() -> list[Collector]:
-    """Return the installed collectors."""
-    from ingest import registry
-
-    found = (registry.source(name) for name in registry.names() if registry.is_on_request(name))
-    return [each for each in found if isinstance(each, Collector)]
-
-
 def forget_repositories(home: Home, test: Callable[[str], bool]) -> None:
     """Remove repositories without documents whose folders or names pass ``test``. Raises apsw.Error."""
-    for each in collectors():
+    from ingest import registry
+
+    for each in registry.collectors():
         if isinstance(each, RepositoryCollector):
             each.forget_repositories(home, test)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from ingest.collector import Collector
     from ingest.source import Environ, Settings
 
 GROUP = "brain.sources"
@@ -82,6 +83,14 @@ def find(name: str) -> Source | None:
         found: Source = module.SOURCE
         return found
     return _plugins().get(name)
+
+
+def collectors() -> list[Collector]:
+    """Return the sources whose documents are not made of sessions."""
+    from ingest.collector import Collector
+
+    found = (source(name) for name in names() if is_on_request(name))
+    return [each for each in found if isinstance(each, Collector)]
 
 
 def is_history(name: str, path: str) -> bool:

@@ -67,6 +67,8 @@ class Source:
     state_file = ""
     # True if a run without roots reads the folders in which sessions worked.
     reads_projects = False
+    # True if a source on request is read at each change of its files, once a person has indexed them.
+    is_watched = False
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""

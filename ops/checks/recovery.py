@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest import registry
-from ingest.forgetting import collectors
 from ingest.pipeline import remade
 from ingest.policy.exclusions import Withheld
 from ops import forgetting
@@ -114,7 +113,7 @@ def state_is_sound(context: CheckContext) -> Iterator[Finding]:
     home = context.home
     for name in remade.FILES:
         path = os.path.join(home.state, name)
-        source = next((each.name for each in collectors() if each.state_file == name), "")
+        source = next((each.name for each in registry.collectors() if each.state_file == name), "")
         again = f"brain index --source {source} --from REPOSITORY" if source else "brain index"
         if fault := remade.fault(path):
             fix = f"brain doctor --fix moves it aside; {again} makes it again"

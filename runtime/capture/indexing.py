@@ -402,12 +402,11 @@ def _has_collection(config: Config, source: str) -> None:
 
 def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tuple[str, ...]:
     from ingest.archive import archive, verifier
-    from ingest.forgetting import collectors
 
     if roots:
         raise BadInput("--from names folders, --from-archive reads none", "brain index --from-archive")
     kept = archive.sources(home)
-    own = collectors()
+    own = registry.collectors()
     if not kept and source not in [each.name for each in own] and (count := len(verifier.orphan_objects(home))):
         raise EngineMissing(f"{verifier.orphans_phrase(count)}, and nothing else", verifier.orphans_fix(home))
     held = kept + [each.name for each in own if each.is_archived(home)]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-CHROME = "chrome"
 # Companions of a SQLite database; not its -shm, which readers write to as well.
 _JOURNALS = ("-wal", "-journal")
 
@@ -68,26 +67,28 @@ def places(home: Home) -> list[Place]:
     whole = [each for each in there if not _below(each, there)]
     found = [Place(folder) for folder in whole]
     found += [Place(folder, frozenset(names)) for folder, names in sorted(files.items()) if not _below(folder, whole)]
-    return [*found, *_browsers(home)]
+    return [*found, *_on_request(home)]
 
 
 def _below(folder: str, others: Iterable[str]) -> bool:
     return any(folder.startswith(other + os.sep) for other in others)
 
 
-def _browsers(home: Home) -> list[Place]:
-    if not os.path.exists(join(home.state, "ledger", f"{CHROME}.json")):
-        return []  # indexing sessions is no consent to reading the browsing history
-    chrome = registry.source(CHROME)
-
-    try:
-        roots = chrome.default_roots(home)
-    except BrainError:
-        roots = chrome.default_roots()
-    files: dict[str, set[str]] = {}
-    for file in chrome.discover(roots):
-        files.setdefault(dirname(file.path), set()).update(_names(file.path))
-    return [Place(folder, frozenset(names), CHROME) for folder, names in sorted(files.items())]
+def _on_request(home: Home) -> list[Place]:
+    """Return the places of sources that are read on request, of those that a person has indexed."""
+    found: list[Place] = []
+    ledgers = [name for name in registry.names() if os.path.exists(join(home.state, "ledger", f"{name}.json"))]
+    for source in map(registry.source, filter(registry.is_on_request, ledgers)):
+        if source.is_watched:
+            try:
+                roots = source.default_roots(home)
+            except BrainError:
+                roots = source.default_roots()
+            files: dict[str, set[str]] = {}
+            for file in source.discover(roots):
+                files.setdefault(dirname(file.path), set()).update(_names(file.path))
+            found += [Place(folder, frozenset(names), source.name) for folder, names in sorted(files.items())]
+    return found
 
 
 def _names(path: str) -> list[str]:

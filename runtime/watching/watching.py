@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock as dates
 from core import load
 from core.errors import LOCKED
-from runtime.watching.places import CHROME, Place, is_database, places
+from runtime.watching.places import Place, is_database, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,9 +41,13 @@ _STACK_BYTES = 1 << 19
 _NICE = 10
 _LOUD = frozenset(("created", "modified", "moved", "deleted", "closed"))
 _INDEX = ("index", "--new", "--queue")
-_BROWSING = ("index", "--source", CHROME, "--new")
 _BUDGET_S = 300
 _EMBED = ("embed", "--budget", f"{_BUDGET_S}s")
+
+
+def _command(source: str) -> tuple[str, ...]:
+    """Return the words that index a source which is indexed on request only."""
+    return ("index", "--source", source, "--new")
 
 
 class Due:
@@ -102,7 +106,8 @@ class Watcher:
         self._files = Due(1.0, 10.0)
         # Whole databases are copied to be read, and their applications write to them all day long.
         self._databases = Due(10.0, 300.0)
-        self._browsing = Due(60.0, 900.0)
+        # Sources that are indexed on request only, by name.
+        self._on_request: dict[str, Due] = {}
         self._files.note(self._clock())  # changes from before the start
         self._heard = self._clock()
         self._stale = True
@@ -152,9 +157,9 @@ class Watcher:
         home = self._home
         if path.startswith((home.state + os.sep, home.logs + os.sep, home.index)):
             return
-        due = self._browsing if source else self._databases if is_database(path) else self._files
         now = self._clock()
         with self._lock:
+            due = self._requested(source) if source else self._databases if is_database(path) else self._files
             self.counts["events"] += 1
             self._heard = now
             due.note(now)
@@ -175,8 +180,8 @@ class Watcher:
             self._swept = now
             with self._lock:
                 self._files.at_once()
-                if any(place.source for place in self._watched):
-                    self._browsing.at_once()
+                for source in {place.source for place in self._watched if place.source}:
+                    self._requested(source).at_once()
         if self._child is not None and not self._ended(now):
             return
         words = self._next(now)
@@ -196,9 +201,10 @@ class Watcher:
                 if self._files.ready(now) or self._databases.ready(now):
                     self._files.waits = self._databases.waits = False
                     return _INDEX
-                if self._browsing.ready(now):
-                    self._browsing.waits = False
-                    return _BROWSING
+                for source, due in self._on_request.items():
+                    if due.ready(now):
+                        due.waits = False
+                        return _command(source)
             waits = self._files.waits or self._databases.waits
             if waits or not self._stale or now - self._heard < self._idle_s:
                 return ()
@@ -245,7 +251,10 @@ class Watcher:
             self._again.pop(self._words, None)
 
     def _due(self, words: tuple[str, ...]) -> Due:
-        return self._browsing if words == _BROWSING else self._files
+        return next((due for source, due in self._on_request.items() if words == _command(source)), self._files)
+
+    def _requested(self, source: str) -> Due:
+        return self._on_request.setdefault(source, Due(60.0, 900.0))
 
     def _run(self, words: tuple[str, ...], now: float) -> None:
         self._words = words

@@ -392,7 +392,7 @@ def test_browsing_is_watched_once_it_was_asked_for(
     settle(watching)
     (profile / "Cookies").write_text("x")
     (profile / "History-journal").write_text("x")
-    until(lambda: watching._browsing.waits)
+    until(lambda: watching._requested("chrome").waits)
     assert not watching._databases.waits
     for _ in range(6):  # later events on the same file may still come, and be waited for
         clock.now += 61
