@@ -26,11 +26,26 @@ from ops.install import completions, hooks, installed, program, skills
 from qmd.index import spaces, vectors
 from qmd.index.store import open_index
 from runtime.capture import indexing
-from runtime.capture.capture import capture
 from runtime.hooks import due
 from tests.ops.patients import ROOT, examine, ids, repairs
 
 pytestmark = pytest.mark.usefixtures("here")
+
+
+def report(home: Home, surface: str = "terminal") -> None:
+    doctor.report(home, os.environ, surface, examine(home))
+
+
+def put(home: Home, name: str, content: str | bytes = "") -> Path:
+    """Write a private file of the home and return its path."""
+    path = Path(home.path(*name.split("/")))
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    path.chmod(0o600)
+    return path
+
+
+def link(home: Home, name: str = "old.md") -> None:
+    os.symlink("/nowhere/at/all", home.path("brain", name))
 
 
 def write(home: Home, *statements: str) -> None:
@@ -40,39 +55,116 @@ def write(home: Home, *statements: str) -> None:
     connection.close()
 
 
-def test_a_truncated_index_is_found_and_rebuilt(well: Home) -> None:
-    for suffix in ("-wal", "-shm"):
-        Path(well.index + suffix).unlink(missing_ok=True)
-    with open(well.index, "r+b") as stream:
-        stream.truncate(20_000)
-    assert "index-damaged" in ids(examine(well))
-    repairs(well, "index-damaged")
+def replace_index(home: Home, content: bytes | None) -> None:
+    """Replace the index with these bytes, or remove it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(home.index + suffix).unlink(missing_ok=True)
+    if content is not None:
+        put(home, "index.sqlite", content)
 
 
-def test_a_file_that_is_no_index_is_found(well: Home) -> None:
-    for suffix in ("-wal", "-shm"):
-        Path(well.index + suffix).unlink(missing_ok=True)
-    Path(well.index).write_bytes(b"x" * 8192)
-    repairs(well, "index-damaged")
+def delete(home: Home, rows: str) -> None:
+    write(home, "PRAGMA foreign_keys = off", f"DELETE FROM {rows}")
 
 
-def test_a_missing_index_is_made(well: Home) -> None:
-    Path(well.index).unlink()
-    repairs(well, "index-missing")
+def drop_vectors(home: Home) -> None:
+    connection = open_index(home.index, write=True)
+    spaces.load(connection)
+    table = vectors.ensure(connection, "local", "m", 4, "f", "l").table
+    connection.execute(f"DROP TABLE {table}").fetchall()
+    connection.close()
 
 
-@pytest.mark.parametrize(
-    ("identity", "statement"),
-    [
-        ("index-fts", "DELETE FROM documents_fts WHERE rowid = 1"),
-        ("index-facts", "DELETE FROM brain_facts WHERE document_id = 1"),
-        ("index-content", "DELETE FROM content WHERE hash = (SELECT hash FROM documents WHERE id = 1)"),
-        ("index-passages", "DELETE FROM brain_contents WHERE hash = (SELECT hash FROM documents WHERE id = 1)"),
-    ],
-)
-def test_rows_that_are_gone_are_found(well: Home, identity: str, statement: str) -> None:
-    write(well, "PRAGMA foreign_keys = off", statement)
+def add_late_files(home: Home) -> None:
+    for number in range(30):
+        put(home, f"brain/late{number}.md", f"# late {number}\n")
+
+
+def leave_a_temporary_file(home: Home) -> Path:
+    path = put(home, "brain/.123-ab.tmp", "half")
+    os.utime(path, (1, 1))
+    return path
+
+
+def leave_a_copy(home: Home) -> Path:
+    """Leave the copy of a database that a killed process was reading."""
+    for folder in ("copies", "copies/copy-4194999-killed"):
+        Path(home.state, folder).mkdir(mode=0o700)
+    return put(home, "state/copies/copy-4194999-killed/database", b"visits").parent
+
+
+def transcript(name: str, **changes: Any) -> Path:
+    """Write a transcript of one prompt, and a second record with these changes if there are any."""
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-p", f"{name}.jsonl")
+    path.parent.mkdir(parents=True)
+    known = {"type": "user", "uuid": "u", "sessionId": name, "timestamp": "2026-05-02T08:00:00Z", "cwd": "/p"}
+    record: dict[str, Any] = {**known, "message": {"role": "user", "content": "where is the tern"}}
+    path.write_text("".join(json.dumps(each) + "\n" for each in [record, *([record | changes] if changes else [])]))
+    return path
+
+
+def miss_a_hook(home: Home) -> None:
+    path = transcript("0ddddddd-0000-4000-8000-000000000001")
+    note = Path(home.state, "hooks", "due", f"{due.add(home, str(path), path.stem, '/p')}.json")
+    note.write_text(json.dumps({**json.loads(note.read_text()), "at": time.time() - 3600}))
+
+
+def meet_an_unknown_record(home: Home) -> None:
+    transcript("0ddddddd-0000-4000-8000-000000000002", type="hologram", uuid="v", message=None)
+    indexing.index(home, load(home))
+
+
+def set_the_clock_back(home: Home) -> None:
+    os.utime(home.index, (time.time() + 7200,) * 2)
+
+
+def damage_the_record_of_installations(home: Home) -> None:
+    installed.add(home, "hooks", "/x", {})
+    put(home, "state/installed.json", "{")
+
+
+FIRST = "(SELECT hash FROM documents WHERE id = 1)"
+
+#: Damage that ``--fix`` repairs: its finding, and the function that does it and returns the path that must go.
+REPAIRED: list[tuple[str, Callable[[Home], Path | None]]] = [
+    ("index-missing", lambda home: replace_index(home, None)),
+    ("index-damaged", lambda home: replace_index(home, b"x" * 8192)),
+    ("index-damaged", lambda home: replace_index(home, Path(home.index).read_bytes()[:20_000])),
+    ("index-fts", lambda home: delete(home, "documents_fts WHERE rowid = 1")),
+    ("index-facts", lambda home: delete(home, "brain_facts WHERE document_id = 1")),
+    ("index-content", lambda home: delete(home, f"content WHERE hash = {FIRST}")),
+    ("index-passages", lambda home: delete(home, f"brain_contents WHERE hash = {FIRST}")),
+    ("telemetry-mode", lambda home: os.chmod(home.usage, 0o400)),
+    ("lexical-stale:brain", add_late_files),
+    ("leftovers", leave_a_temporary_file),
+    ("copies", leave_a_copy),
+    ("hook-missed", miss_a_hook),
+]
+
+#: Damage that a user repairs: its finding, and the function that does it.
+FOUND: list[tuple[str, Callable[[Home], object]]] = [
+    ("vectors", drop_vectors),
+    ("dead-link", link),
+    ("excluded", lambda home: put(home, "state/excluded-units.json")),
+    ("tombstones", lambda home: put(home, "state/tombstones.json")),
+    ("clock", set_the_clock_back),
+    ("installed", damage_the_record_of_installations),
+    ("drift:claude", meet_an_unknown_record),
+]
+
+
+@pytest.mark.parametrize(("identity", "damage"), REPAIRED)
+def test_damage_is_found_and_repaired(well: Home, identity: str, damage: Callable[[Home], Path | None]) -> None:
+    report(well)
+    left = damage(well)
     repairs(well, identity)
+    assert left is None or not left.exists()
+
+
+@pytest.mark.parametrize(("identity", "damage"), FOUND)
+def test_damage_is_found(well: Home, identity: str, damage: Callable[[Home], object]) -> None:
+    damage(well)
+    assert identity in ids(examine(well))
 
 
 def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home) -> None:
@@ -83,56 +175,23 @@ def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home)
     assert examine(well, deep=True)["healthy"]
 
 
-def _killed_while_reading(home: Home) -> Path:
-    path = Path(home.state, "copies", "copy-4194999-killed", "database")
-    for folder in (path.parent.parent, path.parent):
-        folder.mkdir(mode=0o700)
-    path.write_bytes(b"visits")
-    path.chmod(0o600)
-    return path
-
-
-def test_a_copy_that_a_killed_process_left_is_reported_and_removed(well: Home) -> None:
-    path = _killed_while_reading(well)
-    repairs(well, "copies")
-    assert not path.parent.exists()
-
-
 def test_any_run_removes_a_copy_that_a_killed_process_left(well: Home) -> None:
-    path = _killed_while_reading(well)
+    path = leave_a_copy(well)
     indexing.index(well, load(well), source="claude", trust_stat=True)
-    assert not path.parent.exists()
-
-
-def test_a_corrupted_vector_table_is_found(well: Home) -> None:
-    connection = open_index(well.index, write=True)
-    spaces.load(connection)
-    space = vectors.ensure(connection, "local", "m", 4, "f", "l")
-    table = space.table
-    connection.execute(f"DROP TABLE {table}").fetchall()
-    connection.close()
-    assert "vectors" in ids(examine(well))
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["index.sqlite", "state", "brain/s1.md", "logs/usage.jsonl"])
 def test_what_others_may_read_is_found_and_closed(well: Home, name: str) -> None:
-    doctor.report(well, os.environ, "terminal", examine(well))
+    report(well)
     path = well.path(*name.split("/"))
     os.chmod(path, 0o755 if os.path.isdir(path) else 0o644)
     repairs(well, "permissions")
     assert stat.S_IMODE(os.stat(path).st_mode) & 0o077 == 0
 
 
-def test_the_ledger_must_have_mode_0600_exactly(well: Home) -> None:
-    capture(well, "puffins")
-    examine(well)
-    doctor.report(well, os.environ, "terminal", examine(well))
-    os.chmod(well.usage, 0o400)
-    repairs(well, "telemetry-mode")
-
-
 def test_a_torn_row_is_set_aside_and_not_lost(well: Home) -> None:
-    doctor.report(well, os.environ, "terminal", examine(well))
+    report(well)
     before = Path(well.usage).read_bytes()
     Path(well.usage).write_bytes(before + b'{"schema":1,"ts":"2026-\n' + before)
     repairs(well, "telemetry-torn")
@@ -141,10 +200,8 @@ def test_a_torn_row_is_set_aside_and_not_lost(well: Home) -> None:
 
 
 def test_a_torn_row_that_was_rotated_out_is_found_and_set_aside(well: Home) -> None:
-    rotated = Path(well.logs, "usage-20260501T080000.000000000Z-7.jsonl")
     row = '{"schema":1,"ts":"2026-05-01T08:00:00Z","surface":"terminal","event":"ask"}'
-    rotated.write_text(f'{row}\n{{"schema":1,"ts\n{row}\n')
-    rotated.chmod(0o600)
+    rotated = put(well, "logs/usage-20260501T080000.000000000Z-7.jsonl", f'{row}\n{{"schema":1,"ts\n{row}\n')
     (finding,) = [each for each in examine(well)["findings"] if each["id"] == "telemetry-torn"]
     assert f"1 lines of {rotated} are no rows (line 2)" in finding["evidence"]
     repairs(well, "telemetry-torn")
@@ -153,22 +210,14 @@ def test_a_torn_row_that_was_rotated_out_is_found_and_set_aside(well: Home) -> N
 
 
 def test_a_torn_row_of_another_machine_is_reported_and_left_to_it(well: Home) -> None:
-    folder = Path(well.logs, "machines")
-    folder.mkdir(mode=0o700)
-    theirs = folder / "laptop.jsonl"
-    theirs.write_text("{\n")
-    theirs.chmod(0o600)
+    Path(well.logs, "machines").mkdir(mode=0o700)
+    theirs = put(well, "logs/machines/laptop.jsonl", "{\n")
     found = examine(well, fix=True)
     assert found["healthy"]
     (finding,) = [each for each in found["findings"] if each["id"] == "telemetry-torn-elsewhere"]
     assert finding["severity"] == "notice"
     assert "on laptop" in finding["fix"]
     assert theirs.read_text() == "{\n"
-
-
-def test_a_dead_link_is_found(well: Home) -> None:
-    os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
-    assert "dead-link" in ids(examine(well))
 
 
 def test_a_moved_collection_is_found_and_keeps_its_documents(well: Home) -> None:
@@ -180,40 +229,10 @@ def test_a_moved_collection_is_found_and_keeps_its_documents(well: Home) -> None
 
 
 def test_a_configuration_that_does_not_hold_is_found(well: Home) -> None:
-    path = Path(well.path("collections.yml"))
-    path.write_text("collections: [\n")
-    path.chmod(0o600)
-    found = examine(well)
-    assert "config" in ids(found)
+    path = put(well, "collections.yml", "collections: [\n")
+    assert "config" in ids(examine(well))
     path.unlink()
     assert examine(well)["healthy"]
-
-
-def test_many_files_that_wait_are_indexed(well: Home) -> None:
-    for number in range(30):
-        path = Path(well.path("brain", f"late{number}.md"))
-        path.write_text(f"# late {number}\n")
-        path.chmod(0o600)
-    repairs(well, "lexical-stale:brain")
-
-
-def test_what_killed_writers_left_is_swept(well: Home) -> None:
-    path = Path(well.path("brain", ".123-ab.tmp"))
-    path.write_text("half")
-    path.chmod(0o600)
-    os.utime(path, (1, 1))
-    repairs(well, "leftovers")
-    assert not path.exists()
-
-
-def test_damage_to_what_was_excluded_is_found(well: Home) -> None:
-    Path(well.state, "excluded-units.json").touch(mode=0o600)
-    assert "excluded" in ids(examine(well), "error")
-
-
-def test_damage_to_what_was_forgotten_is_found(well: Home) -> None:
-    Path(well.state, "tombstones.json").touch(mode=0o600)
-    assert "tombstones" in ids(examine(well), "error")
 
 
 def test_a_full_disk_is_found(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,23 +253,6 @@ def test_a_full_disk_is_no_damage(well: Home, monkeypatch: pytest.MonkeyPatch) -
     assert "IOError" not in json.dumps(found)
     (said,) = [each for each in found["findings"] if each["id"] == "expiry"]
     assert (said["evidence"], said["fix"]) == ("the disk is full", "free some space, then run the command again")
-
-
-def test_a_clock_that_went_back_is_found(well: Home) -> None:
-    soon = time.time() + 7200
-    os.utime(well.index, (soon, soon))
-    assert "clock" in ids(examine(well))
-
-
-def test_a_missed_hook_is_found_and_made_good(well: Home, claude_root: Path) -> None:
-    path = claude_root / "projects" / "-p" / "0ddddddd-0000-4000-8000-000000000001.jsonl"
-    path.parent.mkdir(parents=True)
-    record = {"type": "user", "uuid": "u", "sessionId": path.stem, "timestamp": "2026-05-02T08:00:00Z", "cwd": "/p"}
-    path.write_text(json.dumps({**record, "message": {"role": "user", "content": "where is the tern"}}) + "\n")
-    key = due.add(well, str(path), path.stem, "/p")
-    note = Path(well.state, "hooks", "due", f"{key}.json")
-    note.write_text(json.dumps({**json.loads(note.read_text()), "at": time.time() - 3600}))
-    repairs(well, "hook-missed")
 
 
 def test_hooks_that_are_gone_are_found(well: Home, tmp_path: Path) -> None:
@@ -278,25 +280,6 @@ def test_a_completion_that_is_gone_is_noticed(well: Home) -> None:
     assert ids(examine(well), "notice") == []
 
 
-def test_a_record_of_installations_that_is_damaged_is_found(well: Home) -> None:
-    installed.add(well, "hooks", "/x", {})
-    Path(well.state, "installed.json").write_text("{")
-    assert "installed" in ids(examine(well))
-
-
-def test_an_unknown_kind_of_record_is_a_finding(well: Home, claude_root: Path) -> None:
-    path = claude_root / "projects" / "-p" / "0ddddddd-0000-4000-8000-000000000002.jsonl"
-    path.parent.mkdir(parents=True)
-    known = {"type": "user", "uuid": "u", "sessionId": path.stem, "timestamp": "2026-05-02T08:00:00Z", "cwd": "/p"}
-    records = [
-        {**known, "message": {"role": "user", "content": "hello there"}},
-        {**known, "type": "hologram", "uuid": "v"},
-    ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    indexing.index(well, load(well))
-    assert "drift:claude" in ids(examine(well))
-
-
 def test_a_wrong_citation_of_the_map_is_found(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "MAP.md"
     page.write_text("- One thing: `core/home.py::Castle`.\n")
@@ -309,7 +292,7 @@ def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.Monk
         raise ZeroDivisionError(context.now)
 
     monkeypatch.setattr(doctor, "CHECKS", (broken, *doctor.CHECKS))
-    os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
+    link(well)
     assert {"dead-link", "test_doctor.broken"} <= set(ids(examine(well)))
 
 
@@ -318,9 +301,7 @@ def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     told: list[str] = []
     monkeypatch.setattr(doctor, "notify", lambda title, text, environ: told.append(text))
     second = folder / "brain-doctor.log"
-    path = Path(home.path("collections.yml"))
-    path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
-    path.chmod(0o600)
+    put(home, "collections.yml", (ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
     return told, second
 
 
@@ -328,9 +309,9 @@ def test_failures_are_reported_where_they_will_be_seen(
     well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, second = _listening(well, tmp_path, monkeypatch)
-    os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
+    link(well)
     for _ in range(2):
-        doctor.report(well, os.environ, "launchd", examine(well))
+        report(well, "launchd")
     row = json.loads(Path(well.usage).read_text().splitlines()[-1])
     assert (row["event"], row["failures"], row["surface"]) == ("doctor_run", ["dead-link"], "launchd")
     for log in (Path(well.logs, "doctor.log"), second):
@@ -344,7 +325,7 @@ def test_no_log_and_no_notification_shows_a_secret_of_a_name(
 ) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     told, second = _listening(well, tmp_path, monkeypatch)
-    os.symlink("/nowhere/at/all", well.path("brain", f"{token}.md"))
+    link(well, f"{token}.md")
     found = examine(well)
     assert token in json.dumps(found)
     doctor.report(well, os.environ, "launchd", found)
@@ -358,11 +339,10 @@ def test_no_log_and_no_notification_shows_a_secret_of_a_name(
 def test_a_link_in_place_of_the_second_log_is_not_followed(well: Home, tmp_path: Path) -> None:
     target = tmp_path / "victim"
     target.write_text("mine")
-    link = tmp_path / "brain-doctor.log"
-    link.symlink_to(target)
-    path = Path(well.path("collections.yml"))
-    path.write_text((ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {link}}}\n")
-    doctor.report(well, os.environ, "launchd", examine(well))
+    linked = tmp_path / "brain-doctor.log"
+    linked.symlink_to(target)
+    put(well, "collections.yml", (ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {linked}}}\n")
+    report(well, "launchd")
     assert target.read_text() == "mine"
 
 
@@ -377,7 +357,7 @@ def test_the_command_exits_by_what_it_found(well: Home, brain: Callable[..., Any
     found = json.loads(done.stdout)
     starting = [finding for finding in found["findings"] if finding["id"] == "start"]
     assert done.returncode == (1 if starting else 0)
-    os.symlink("/nowhere/at/all", well.path("brain", "old.md"))
+    link(well)
     done = brain("doctor", "--no-wedge")
     assert done.returncode == 1
     assert "dead-link" in done.stdout
@@ -410,7 +390,11 @@ def test_the_script_reports_a_broken_environment(tmp_path: Path) -> None:
     copy.parent.mkdir()
     shutil.copy(ROOT / "doctor.sh", copy)
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "BRAIN_HOME": str(home)}
-    done = subprocess.run(["bash", str(copy)], env=environ, capture_output=True, text=True, check=False, timeout=30)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["bash", str(copy)], env=environ, capture_output=True, text=True, check=False, timeout=30)
+
+    done = run()
     assert done.returncode == 1
     assert "make venv" in done.stderr
     assert "environment" in (home / "logs" / "doctor.log").read_text()
@@ -418,10 +402,10 @@ def test_the_script_reports_a_broken_environment(tmp_path: Path) -> None:
     brain.parent.mkdir(parents=True)
     brain.write_text("#!/bin/sh\necho 'ModuleNotFoundError: apsw' >&2; exit 3\n")
     brain.chmod(0o755)
-    done = subprocess.run(["bash", str(copy)], env=environ, capture_output=True, text=True, check=False, timeout=30)
+    done = run()
     assert (done.returncode, "ModuleNotFoundError" in done.stderr) == (1, True)
     brain.write_text("#!/bin/sh\n[ $1 = doctor ] && exit 0\necho brain 1\n")
-    done = subprocess.run(["bash", str(copy)], env=environ, capture_output=True, text=True, check=False, timeout=30)
+    done = run()
     assert (done.returncode, done.stderr) == (0, "")
 
 
