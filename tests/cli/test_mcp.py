@@ -19,7 +19,8 @@ from core import access_token
 from core.config import load
 from core.home import Home
 from runtime.capture import indexing
-from tests.qmd.mcp.world import free_port, talk, wait_for
+from tests.qmd.mcp.world import free_port, talk
+from tests.waiting import until
 
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +45,7 @@ def test_it_is_served_over_http_and_a_signal_ends_it(home: Home, tmp_path: Path)
     with log.open("wb") as stream:
         process = started("--http", "--port", str(port), stderr=stream)
     try:
-        wait_for(lambda: "Brain MCP server listening" in log.read_text() or process.poll() is not None)
+        until(lambda: "Brain MCP server listening" in log.read_text() or process.poll() is not None)
 
         async def conversation(client: Client) -> set[str]:
             return {tool.name for tool in (await client.list_tools()).tools}
@@ -68,7 +69,7 @@ def _served(log: Path, *words: str, **environ: str) -> Iterator[str]:
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=stream, env={**os.environ, **environ})
     try:
-        wait_for(lambda: "listening" in log.read_text() or process.poll() is not None)
+        until(lambda: "listening" in log.read_text() or process.poll() is not None)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
@@ -98,7 +99,7 @@ def test_a_client_without_headers_is_served_once_the_user_says_so(home: Home, tm
     with _served(log, "qmd", "--brain", "mcp", QMD_HTTP_TOKEN="off") as origin:
         body = {"searches": [{"type": "lex", "query": "walrus"}]}
         assert httpx2.post(f"{origin}/query", json=body).json() == {"results": []}
-        wait_for(lambda: "Warning" in log.read_text())
+        until(lambda: "Warning" in log.read_text())
         assert "every user of this machine can read the memory" in log.read_text()
 
 

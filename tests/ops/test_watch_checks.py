@@ -23,6 +23,7 @@ from runtime.resident import control
 from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
 from runtime.watching.watching import Watcher
+from tests.waiting import until
 
 
 def found(home: Home) -> dict[str, str]:
@@ -53,20 +54,15 @@ def test_a_home_that_is_to_be_watched_and_is_not_is_noticed(home: Home, monkeypa
     Path(home.path("collections.yml")).write_text(Path(load(home).path).read_text() + "\nserve: {watch: true}\n")
     assert found(home) == {"watch": "brain watch --start"}
     with watched(home, monkeypatch) as thread:
-        deadline = time.monotonic() + 30
-        while not control.status(home)["running"]:
-            assert thread.is_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: control.status(home)["running"] or not thread.is_alive())
         assert found(home) == {}
+        assert thread.is_alive()
 
 
 def test_a_run_that_fails_while_watching_is_found(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     home.make()
     with watched(home, monkeypatch, "raise SystemExit(99)"):
-        deadline = time.monotonic() + 30
-        while "watch-run" not in found(home) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: "watch-run" in found(home))
         assert found(home) == {"watch-run": "brain index --new --queue"}
 
 
@@ -78,11 +74,7 @@ def test_a_role_that_fails_ends_nothing_and_is_found(home: Home, monkeypatch: py
 
     monkeypatch.setattr(Watcher, "tick", fails)
     with watched(home, monkeypatch) as thread:
-        deadline = time.monotonic() + 30
-        while not found(home):
-            assert thread.is_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: found(home) or not thread.is_alive())
         assert found(home) == {"resident-role": "brain serve --stop"}
         role = control.status(home)["roles"]["watch"]
         assert (role["watching"], role["fault"]["message"]) == (True, "KeyError: 'no such watch'")

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from qmd import trust
 from qmd.app.main import main
 from qmd.settings import of_brain, read
 from tests.qmd.app.world import Qmd, stand, write
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 
@@ -168,17 +168,11 @@ def test_a_terminated_update_ends_its_command(notes: Path, qmd: Qmd, place: Path
     qmd("collection", "update-cmd", "notes", "sleep 60 & echo $! > pid; wait")
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-m", "qmd", "update"], env=environ, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 20
-    while not (notes / "pid").exists() or not (notes / "pid").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    sleeper = int((notes / "pid").read_text())
+    sleeper = int(until(lambda: (notes / "pid").exists() and (notes / "pid").read_text()) or 0)
     process.terminate()
     assert process.wait(20) == 143
-    deadline = time.monotonic() + 20
-    while Path(f"/proc/{sleeper}").exists() and " Z " not in Path(f"/proc/{sleeper}/stat").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    stat = Path(f"/proc/{sleeper}/stat")
+    until(lambda: not stat.exists() or " Z " in stat.read_text())
 
 
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Path:

@@ -19,7 +19,8 @@ from qmd.mcp import daemon
 from qmd.settings import Settings, locate, of_brain
 from runtime.asking import agents
 from tests.qmd.mcp.test_http import JSON, SEARCH
-from tests.qmd.mcp.world import Site, World, alive, free_port, wait_for
+from tests.qmd.mcp.world import Site, World, alive, free_port
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -119,8 +120,8 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing(ending: World) -
 def test_a_server_that_ends_by_itself_takes_its_pid_file_along(ending: World) -> None:
     pid, _, _ = start(ending)
     os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not alive(pid))
-    wait_for(lambda: not (ending.cache / "mcp.pid").exists(), 5)
+    until(lambda: not alive(pid))
+    until(lambda: not (ending.cache / "mcp.pid").exists(), 5)
 
 
 def test_each_named_index_has_files_of_its_own(world: World) -> None:

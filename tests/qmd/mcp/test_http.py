@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from tests.qmd.mcp.world import LIMIT_S, Site, World, talk, wait_for
+from tests.qmd.mcp.world import LIMIT_S, Site, World, talk
+from tests.waiting import until
 
 JSON = {"Content-Type": "application/json"}
 ACCEPTING = {**JSON, "Accept": "application/json, text/event-stream"}
@@ -270,7 +271,7 @@ def own_address() -> str:
 
 def test_a_wider_bind_is_warned_of(world: World) -> None:
     with world.http("--host", "0.0.0.0") as site:
-        wait_for(lambda: "Warning" in site.log.read_text())
+        until(lambda: "Warning" in site.log.read_text())
         assert "QMD_HTTP_TOKEN" in site.log.read_text()
         assert site.request("GET", "/health", headers={"Host": "container:8181"})[0] == 200
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
-from tests.qmd.mcp.world import LIMIT_S, World, alive, talk, wait_for
+from tests.qmd.mcp.world import LIMIT_S, World, alive, talk
+from tests.waiting import until
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -164,7 +165,7 @@ def test_killing_its_parent_ends_it(shared: World) -> None:
         " print(p.pid, flush=True); time.sleep(600)"
     )
     server = _orphaned(shared, code)
-    wait_for(lambda: not alive(server), 10)
+    until(lambda: not alive(server), 10)
 
 
 def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(shared: World) -> None:
@@ -178,7 +179,7 @@ def test_killing_its_parent_ends_it_although_another_process_holds_the_pipe(shar
     pids: list[int] = []
     try:
         server = _orphaned(shared, code, pids)
-        wait_for(lambda: not alive(server), 10)
+        until(lambda: not alive(server), 10)
     finally:
         for pid in pids[1:]:
             os.kill(pid, signal.SIGKILL)

@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +22,7 @@ from qmd import settings
 from qmd.index import collections
 from qmd.index.store import open_index
 from qmd.index.update import update
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from qmd.app.main import entry; entry()"
@@ -105,7 +105,7 @@ class World:
         with log.open("wb") as stream:
             process = self.process("--http", "--port", str(port), *words, stdin=subprocess.DEVNULL, stderr=stream)
         try:
-            wait_for(lambda: "listening" in log.read_text() or process.poll() is not None)
+            until(lambda: "listening" in log.read_text() or process.poll() is not None)
             yield Site(port, process, log)
         finally:
             if process.poll() is None:
@@ -145,14 +145,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_for(true: Callable[[], bool], seconds: float = LIMIT_S) -> None:
-    """Wait until ``true()``; fails the test where that takes too long."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def alive(pid: int) -> bool:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from runtime.resident.roles import Asking
 from runtime.watching.embedding import embed
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.runtime.index_fixture import Shelf
+from tests.waiting import until
 
 SCRIPTED = """
 import json, os, sys, time
@@ -44,18 +46,17 @@ for line in sys.stdin:
 
 
 def ready(model: Model, section: dict[str, Any] | None = None) -> Encoder:
-    deadline = time.monotonic() + 60
-    while (found := model.encoder(section or {})) is None:
-        assert time.monotonic() < deadline, model.status()
-        time.sleep(0.01)
+    found = until(lambda: model.encoder(section or {}))
+    assert found is not None
     return found
 
 
-def tick_until_ended(model: Model) -> None:
-    deadline = time.monotonic() + 20
-    while model.pids() and time.monotonic() < deadline:
+def tick_until(model: Model, met: Callable[[], object]) -> None:
+    def tick() -> object:
         model.tick(time.monotonic())
-        time.sleep(0.01)
+        return met()
+
+    until(tick)
 
 
 def test_its_vectors_are_those_of_the_model_and_it_leaves_nothing_behind() -> None:
@@ -198,7 +199,7 @@ def test_a_model_that_dies_is_reported_and_started_again_after_a_while(monkeypat
         found.timeout_s = 20.0
         with pytest.raises(EngineMissing):
             found.begin("die").vector()
-        tick_until_ended(model)
+        tick_until(model, lambda: not model.pids())
         assert "ended with 3; a question starts it again after 60 s" in model.status()["reason"]
         assert model.status()["fault"]["message"] == "the model's process ended with 3"
         assert model.encoder({}) is None
@@ -216,7 +217,7 @@ def test_a_model_that_is_killed_says_by_what() -> None:
         ready(model)
         (pid,) = model.pids()
         os.kill(pid, signal.SIGKILL)
-        tick_until_ended(model)
+        tick_until(model, lambda: not model.pids())
         assert "was ended by signal 9" in model.status()["reason"]
         assert "signal 9" in model.status()["fault"]["message"]
     finally:
@@ -254,11 +255,7 @@ def test_another_configuration_is_another_model() -> None:
 def test_a_model_that_does_not_load_is_reported(tmp_path: Path) -> None:
     model = Model(os.environ, 0, 60.0)
     try:
-        deadline = time.monotonic() + 60
-        section = {"path": str(tmp_path)}
-        while model.encoder(section) is None and not model.status()["reason"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: model.encoder({"path": str(tmp_path)}) or model.status()["reason"])
         assert "model.onnx is missing" in model.status()["reason"]
         assert not model.pids()
     finally:
@@ -269,11 +266,8 @@ def test_a_model_that_does_not_load_is_reported(tmp_path: Path) -> None:
 def test_the_kernel_refuses_it_more_than_it_may_take() -> None:
     model = Model(os.environ, 40 << 20, 60.0)
     try:
-        deadline = time.monotonic() + 60
         model.encoder({})
-        while not model.status()["reason"] and time.monotonic() < deadline:
-            model.tick(time.monotonic())
-            time.sleep(0.02)
+        tick_until(model, lambda: model.status()["reason"])
         assert model.status()["state"] == "none"
         assert "--memory 40 is too little for the model" in model.status()["reason"]
     finally:

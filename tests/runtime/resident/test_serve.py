@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -7,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,12 @@ from core.locks import FileLock
 from runtime.asking.request import Request
 from runtime.resident import client, control
 from runtime.resident.answer import answer
-from runtime.resident.encoder import Model
-from runtime.resident.roles import Asking, Role
+from runtime.resident.roles import Asking
 from runtime.resident.server import Server, resident
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
+from tests.runtime.resident.conftest import NoModel, Running, Serve
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -38,54 +39,22 @@ def shelf(home: Home) -> Shelf:
     return shelf
 
 
-class NoModel(Model):
-    """A model that never gets ready, so that no process is started for it."""
-
-    def encoder(self, section: dict[str, Any]) -> None:
-        return None
-
-
-class Running:
-    """A server in a thread of this process, which signals do not reach.
-
-    The process is the tests' own, and what it takes depends on which of them ran before: it may take what it likes.
-    """
-
-    def __init__(self, home: Home, model: Model | None = None) -> None:
-        model = model or NoModel({}, 0, 1.0)
-        roles: list[Role] = [model, Asking(home, model)]
-        self.server = Server(home, roles, memory_bytes=sys.maxsize)
-        self.why = ""
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-        deadline = time.monotonic() + 20
-        while not control.status(home)["running"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-    def _run(self) -> None:
-        self.why = self.server.run()
-
-    def end(self) -> str:
-        self.server.end("the test is over")
-        self.thread.join(20)
-        assert not self.thread.is_alive()
-        return self.why
-
-
 @pytest.fixture
-def serving(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home)
-    yield running
-    running.end()
+def serving(serve: Serve) -> Running:
+    return serve()
 
 
 def ask(brain: Brain, *words: str, code: int = 0) -> dict[str, Any]:
     done = brain("ask", "--json", *words)
     assert done.returncode == code, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    envelope: dict[str, Any] = json.loads(done.stdout)
+    return envelope
+
+
+def found(shelf: Shelf, question: str = "walrus", **options: Any) -> tuple[bool, list[str]]:
+    """Return whether the resident process answered, and the titles."""
+    envelope, warm = answer(shelf.home, shelf.config, question, Request(literal=True, **options), {})
+    return warm, [hit["title"] for hit in envelope["hits"]]
 
 
 def last_row(home: Home) -> dict[str, Any]:
@@ -97,74 +66,57 @@ def without_time(envelope: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in envelope.items() if name != "took_ms"}
 
 
-def test_a_warm_answer_is_the_cold_one(shelf: Shelf, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warm_answer_is_the_cold_one(shelf: Shelf, brain: Brain, serve: Serve) -> None:
     questions = (("walrus",), ("--explain", "-n", "1", "river lamp"), ("--mode", "time", "walrus"), ("--", "-–walrus?"))
     cold = [ask(brain, *words) for words in questions]
     assert "warm" not in last_row(shelf.home)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home)
-    try:
-        for words, expected in zip(questions, cold, strict=True):
-            assert without_time(ask(brain, *words)) == without_time(expected)
-            assert last_row(shelf.home)["warm"] is True
-        assert ask(brain, "unheardof", code=67)["error"] == "no_results"
+    serve()
+    for words, expected in zip(questions, cold, strict=True):
+        assert without_time(ask(brain, *words)) == without_time(expected)
         assert last_row(shelf.home)["warm"] is True
-        assert brain("ask", "walrus").stdout.count("walrus") >= 1
-    finally:
-        running.end()
+    assert ask(brain, "unheardof", code=67)["error"] == "no_results"
+    assert last_row(shelf.home)["warm"] is True
+    assert brain("ask", "walrus").stdout.count("walrus") >= 1
 
 
 def test_a_batch_and_an_explanation_are_asked_of_it_too(shelf: Shelf, serving: Running, brain: Brain) -> None:
     path = Path(shelf.home.path("questions"))
     path.write_text("walrus\nunheardof\nriver lamp\n\n")
-    told = [json.loads(line) for line in brain("ask", "--batch", path).stdout.splitlines()]
-    assert [len(each.get("hits", [])) for each in told] == [1, 0, 1, 0]
-    assert told[3]["error"] == "bad_query"
+    answers = [json.loads(line) for line in brain("ask", "--batch", path).stdout.splitlines()]
+    assert [len(each.get("hits", [])) for each in answers] == [1, 0, 1, 0]
+    assert answers[3]["error"] == "bad_query"
     assert control.status(shelf.home)["roles"]["ask"]["answered"] == 3
     assert brain("explain", "--hit", "a", "walrus").returncode == 0
     assert control.status(shelf.home)["roles"]["ask"]["answered"] == 4
 
 
 def test_what_is_written_meanwhile_is_found_at_once(shelf: Shelf, serving: Running) -> None:
-    request = Request(literal=True)
-    assert not answer(shelf.home, shelf.config, "octopus", request, {})[0]["hits"]
+    assert found(shelf, "octopus") == (True, [])
     shelf.put("brain", "c.md", "An octopus came by.", session_id="s3", source="claude")
-    envelope, warm = answer(shelf.home, shelf.config, "octopus", Request(literal=True), {})
-    assert warm
-    assert [hit["title"] for hit in envelope["hits"]] == ["c"]
+    assert found(shelf, "octopus") == (True, ["c"])
     os.replace(shelf.home.index, shelf.home.index + ".old")
     for end in ("-wal", "-shm"):
         if os.path.exists(shelf.home.index + end):
             os.replace(shelf.home.index + end, shelf.home.index + ".old" + end)
     other = Shelf(shelf.home)
     other.put("brain", "d.md", "A squid came by.", session_id="s4", source="claude")
-    envelope, warm = answer(shelf.home, shelf.config, "squid", Request(literal=True), {})
-    assert warm
-    assert [hit["title"] for hit in envelope["hits"]] == ["d"]
+    assert found(shelf, "squid") == (True, ["d"])
 
 
 def test_a_bad_question_is_refused_warm_as_cold(shelf: Shelf, serving: Running, brain: Brain) -> None:
-    for words, code in (
-        (("echo `x`",), 64),
-        (("-c", "nowhere", "walrus"), 64),
-        (("--strict", "--mode", "vec", "x"), 64),
-    ):
-        assert brain("ask", "--json", *words).returncode == code
+    for words in (("echo `x`",), ("-c", "nowhere", "walrus"), ("--strict", "--mode", "vec", "x")):
+        assert brain("ask", "--json", *words).returncode == 64
 
 
 def test_another_version_or_environment_is_not_answered_for(shelf: Shelf, serving: Running) -> None:
-    caller = client.caller(shelf.home)
+    def asked(**changes: Any) -> dict[str, Any]:
+        caller = client.caller(shelf.home) | changes
+        message = {"op": "ask", "question": "walrus", "request": {}, "caller": caller}
+        return _say(shelf.home, json.dumps(message).encode() + b"\n")
+
     for name, value in (("version", "9"), ("zone", 1), ("code", "/elsewhere"), ("inbox", "/other"), ("folder", "/u")):
-        said = _say(
-            shelf.home,
-            json.dumps({"op": "ask", "question": "walrus", "request": {}, "caller": {**caller, name: value}}).encode()
-            + b"\n",
-        )
-        assert said["error"] == "refused"
-    said = _say(
-        shelf.home, json.dumps({"op": "ask", "question": "walrus", "request": {}, "caller": caller}).encode() + b"\n"
-    )
-    assert said["ok"]
+        assert asked(**{name: value})["error"] == "refused"
+    assert asked()["ok"]
 
 
 def _say(home: Home, data: bytes) -> dict[str, Any]:
@@ -175,8 +127,8 @@ def _say(home: Home, data: bytes) -> dict[str, Any]:
         received = b""
         while part := connection.recv(1 << 16):
             received += part
-    found: dict[str, Any] = json.loads(received) if received else {}
-    return found
+    reply: dict[str, Any] = json.loads(received) if received else {}
+    return reply
 
 
 @pytest.mark.parametrize(
@@ -192,7 +144,7 @@ def _say(home: Home, data: bytes) -> dict[str, Any]:
         b"x" * 70_000 + b"\n",
     ],
 )
-def test_nonsense_is_answered_or_dropped_and_the_next_question_is_not_the_worse(
+def test_nonsense_is_answered_or_dropped_and_harms_no_later_question(
     shelf: Shelf, serving: Running, data: bytes
 ) -> None:
     try:
@@ -200,7 +152,7 @@ def test_nonsense_is_answered_or_dropped_and_the_next_question_is_not_the_worse(
         assert not said or (said["ok"], said["exit_code"] < 99) == (False, True)
     except OSError:
         assert len(data) > 65_536  # it stopped listening
-    assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
+    assert found(shelf)[0]
 
 
 def test_the_socket_and_its_folder_are_the_users_alone(shelf: Shelf, serving: Running) -> None:
@@ -209,7 +161,7 @@ def test_the_socket_and_its_folder_are_the_users_alone(shelf: Shelf, serving: Ru
     assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
 
 
-def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
+def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path, unsignalled: None) -> None:
     home = Home(str(tmp_path / ("long" * 30)))
     path = home.socket
     assert len(os.fsencode(path)) <= 100
@@ -221,9 +173,7 @@ def test_a_home_with_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     thread = threading.Thread(target=server.end, args=("at once",))
     thread.start()
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(signal, "signal", lambda *_: None)
-            assert server.run() == "at once"
+        assert server.run() == "at once"
     finally:
         thread.join()
         assert not os.path.exists(path)
@@ -238,8 +188,9 @@ def test_a_folder_that_is_open_to_others_is_refused(shelf: Shelf) -> None:
     os.chmod(folder, 0o700)
 
 
-def _listener(home: Home, talk: Callable[[socket.socket], None]) -> tuple[socket.socket, threading.Thread]:
-    """Somebody else on the brain's socket, who answers one caller."""
+@contextlib.contextmanager
+def listening(home: Home, talk: Callable[[socket.socket], object]) -> Iterator[None]:
+    """Have a stranger listen on the brain's socket and answer one caller."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(home.socket)
     listener.listen(1)
@@ -251,7 +202,11 @@ def _listener(home: Home, talk: Callable[[socket.socket], None]) -> tuple[socket
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    return listener, thread
+    try:
+        yield
+    finally:
+        listener.close()
+        thread.join(10)
 
 
 _SAYS = {
@@ -271,7 +226,7 @@ _SAYS = {
 
 
 @pytest.mark.parametrize("what", _SAYS)
-def test_whatever_a_foreign_process_says_the_answer_is_found_without_it(shelf: Shelf, what: str) -> None:
+def test_an_answer_is_found_without_a_foreign_process_that_misbehaves(shelf: Shelf, what: str) -> None:
     def talk(connection: socket.socket) -> None:
         try:
             connection.recv(1 << 16)
@@ -279,42 +234,28 @@ def test_whatever_a_foreign_process_says_the_answer_is_found_without_it(shelf: S
         except OSError:
             return  # the caller had heard enough
 
-    listener, thread = _listener(shelf.home, talk)
-    try:
-        envelope, warm = answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})
-    finally:
-        listener.close()
-        thread.join(10)
-    assert not warm
-    assert envelope["hits"][0]["title"] == "a"
+    with listening(shelf.home, talk):
+        assert found(shelf) == (False, ["a"])
 
 
-def test_a_process_that_says_nothing_costs_half_of_the_time_and_no_more(shelf: Shelf) -> None:
+def test_a_silent_process_costs_half_of_the_time_limit(shelf: Shelf) -> None:
     done = threading.Event()
-
-    def silent(_: socket.socket) -> None:
-        done.wait(20)
-
-    listener, thread = _listener(shelf.home, silent)
-    try:
-        envelope, warm = answer(shelf.home, shelf.config, "walrus", Request(literal=True, timeout_s=8.0), {})
-    finally:
-        done.set()
-        listener.close()
-        thread.join(10)
-    assert (warm, envelope["hits"][0]["title"]) == (False, "a")
+    with listening(shelf.home, lambda _: done.wait(20)):
+        try:
+            assert found(shelf, timeout_s=8.0) == (False, ["a"])
+        finally:
+            done.set()
 
 
 def test_a_socket_that_nobody_listens_on_is_passed_over_and_taken_over(
-    shelf: Shelf, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, brain: Brain, serve: Serve
 ) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(shelf.home.socket)
     assert ask(brain, "walrus")["hits"]
     assert last_row(shelf.home)["warm"] is False
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home)
-    assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
+    running = serve()
+    assert found(shelf)[0]
     running.end()
     assert not os.path.lexists(shelf.home.socket)
 
@@ -342,7 +283,7 @@ def test_one_serves_a_home_and_the_second_ends(shelf: Shelf, serving: Running, b
     done = brain("serve")
     assert done.returncode == 70, done.stderr
     assert f"brain serve runs already for this home (process {os.getpid()})" in done.stderr
-    assert answer(shelf.home, shelf.config, "walrus", Request(literal=True), {})[1]
+    assert found(shelf)[0]
 
 
 @pytest.mark.parametrize(
@@ -352,20 +293,17 @@ def test_one_serves_a_home_and_the_second_ends(shelf: Shelf, serving: Running, b
         ({"memory_bytes": 1 << 20}, "it takes more memory than it may"),
     ],
 )
-def test_it_ends_by_itself(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], why: str) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+def test_it_ends_by_itself(shelf: Shelf, unsignalled: None, given: dict[str, Any], why: str) -> None:
     server = Server(shelf.home, [Asking(shelf.home, NoModel({}, 0, 1.0))], **given)
     assert server.run() == why
     assert not os.path.lexists(shelf.home.socket)
     assert control.holder(shelf.home) is None
 
 
-def test_it_ends_where_its_socket_was_taken_away(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home)
+def test_it_ends_where_its_socket_was_taken_away(shelf: Shelf, serving: Running) -> None:
     os.unlink(shelf.home.socket)
-    running.thread.join(20)
-    assert running.why == "its socket is gone"
+    serving.thread.join(20)
+    assert serving.why == "its socket is gone"
 
 
 def test_a_program_starts_asks_looks_at_and_ends_it(shelf: Shelf, brain: Brain) -> None:
@@ -392,13 +330,10 @@ def test_a_program_starts_asks_looks_at_and_ends_it(shelf: Shelf, brain: Brain) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_no_signal_leaves_a_process_of_its_behind(shelf: Shelf, brain: Brain, number: signal.Signals) -> None:
+def test_no_signal_leaves_its_model_process_behind(shelf: Shelf, brain: Brain, number: signal.Signals) -> None:
     pid = json.loads(brain("serve", "--start", "--json").stdout)["pid"]
     family = [psutil.Process(pid)]
-    deadline = time.monotonic() + 20
-    while len(family) < 2 and time.monotonic() < deadline:
-        family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-        time.sleep(0.02)
+    family += until(lambda: family[0].children(recursive=True))
     assert len(family) == 2, "the model's process was not started"
     os.kill(pid, number)
     _gone, alive = psutil.wait_procs(family, timeout=30)
@@ -411,11 +346,8 @@ def test_it_is_started_by_a_question_where_that_is_configured(shelf: Shelf, brai
     set_serve(shelf, "on-demand")
     assert ask(brain, "walrus")["hits"]
     assert (last_row(shelf.home)["started"]) is True
-    deadline = time.monotonic() + 20
-    while not (found := control.status(shelf.home))["running"] and time.monotonic() < deadline:
-        time.sleep(0.05)
     try:
-        assert found["running"]
+        until(lambda: control.status(shelf.home)["running"])
         assert ask(brain, "walrus")["hits"]
         assert last_row(shelf.home)["warm"] is True
     finally:
@@ -434,24 +366,22 @@ def test_options_that_exclude_each_other_are_refused(home: Home, brain: Brain) -
         assert brain("serve", *words).returncode == 64
 
 
-def test_what_is_gone_before_anybody_looks_was_stopped_all_the_same(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_ended_before_the_first_look_was_stopped(
+    shelf: Shelf, serving: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home)
     call = client.call
 
-    def told(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
-        found = call(home, message, patience_s)
-        running.thread.join(20)
-        return found
+    def call_and_wait(home: Home, message: dict[str, Any], patience_s: float) -> dict[str, Any] | None:
+        reply = call(home, message, patience_s)
+        serving.thread.join(20)
+        return reply
 
-    monkeypatch.setattr(client, "call", told)
+    monkeypatch.setattr(client, "call", call_and_wait)
     assert control.stop(shelf.home) == {"schema": 1, "ok": True, "stopped": True, "pid": os.getpid()}
     assert control.stop(shelf.home)["stopped"] is False
 
 
-def test_less_memory_than_it_can_do_with_is_refused_with_how_much_it_needs(home: Home, brain: Brain) -> None:
+def test_too_little_memory_is_refused_with_the_least_amount(home: Home, brain: Brain) -> None:
     for words in (("--memory", "5"), ("--start", "--memory", "63")):
         done = brain("serve", *words)
         assert done.returncode == 64

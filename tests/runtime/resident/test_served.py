@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from tests.qmd.vectors.test_static_query import Model as Words
 from tests.runtime.asking.test_meaning import embed
 from tests.runtime.asking.test_reranking import configure, paths, prefers
 from tests.runtime.index_fixture import Shelf
-from tests.runtime.resident.test_serve import NoModel, Running
+from tests.runtime.resident.conftest import Serve
 
 pytestmark = pytest.mark.usefixtures("direct")
 
@@ -65,12 +63,10 @@ def shelf(home: Home, endpoint: Endpoint) -> Shelf:
 
 
 @pytest.fixture
-def ready(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ready]:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+def ready(shelf: Shelf, serve: Serve) -> Ready:
     model = Ready()
-    running = Running(shelf.home, model)
-    yield model
-    running.end()
+    serve(model)
+    return model
 
 
 def ask(shelf: Shelf, **given: Any) -> tuple[dict[str, Any], bool]:
@@ -97,17 +93,13 @@ def test_what_a_warm_answer_is_chosen_from_is_reranked(shelf: Shelf, endpoint: E
 
 
 def test_it_is_reranked_alike_without_a_resident_process(
-    shelf: Shelf, endpoint: Endpoint, brain: Brain, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, endpoint: Endpoint, brain: Brain, serve: Serve
 ) -> None:
     endpoint.always = prefers("n17")
     words = ("ask", "--json", "--min-score", "0", QUESTION)
     cold = json.loads(brain(*words).stdout)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home, Ready())
-    try:
-        warm = json.loads(brain(*words).stdout)
-    finally:
-        running.end()
+    serve(Ready())
+    warm = json.loads(brain(*words).stdout)
     row = json.loads(Path(shelf.home.usage).read_text().splitlines()[-1])
     assert (row["warm"], row["reranked"]) == (True, True)
     assert cold["rerank"]["applied"] is warm["rerank"]["applied"] is True
@@ -134,14 +126,10 @@ def test_a_model_that_goes_in_the_middle_costs_neither_the_answer_nor_its_order(
 
 
 def test_a_process_without_a_model_in_memory_leaves_it_to_the_table(
-    shelf: Shelf, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, endpoint: Endpoint, serve: Serve
 ) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    running = Running(shelf.home, NoModel({}, 0, 1.0))
-    try:
-        found, warm = ask(shelf)
-    finally:
-        running.end()
+    serve()
+    found, warm = ask(shelf)
     assert (warm, found["rerank"]["applied"]) == (False, True)
 
 

@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +27,9 @@ from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
 from runtime.watching.watching import LONGEST_STOP_S, Watcher
 from tests.conftest import Brain
+from tests.waiting import until
 
 MOST_BYTES = 80 << 20
-
-
-def until(true: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 60
-    while not (found := true()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return found
 
 
 def said(brain: Brain, *words: str, code: int = 0) -> dict[str, Any]:
@@ -139,8 +131,7 @@ def test_in_the_foreground_it_says_what_was_done_when_it_is_ended(home: Home, nu
     ended(home, [])
 
 
-def test_while_it_watches_it_does_not_end_idle_and_holds_no_model(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+def test_a_process_that_watches_does_not_end_idle(home: Home, unsignalled: None) -> None:
     home.make()
     watching = Watching(home, [sys.executable, "-c", "pass"], taken=True)
     server = Server(home, [watching], idle_s=0.01, memory_bytes=sys.maxsize)  # this process runs other tests, too

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -15,6 +14,7 @@ import pytest
 from core.home import Home
 from runtime.watching.places import Place
 from runtime.watching.watching import Watcher
+from tests.waiting import until
 
 
 class Clock:
@@ -52,13 +52,6 @@ def watcher(home: Home, program: Path) -> Iterator[tuple[Watcher, Clock]]:
 def calls(tmp_path: Path) -> list[str]:
     path = tmp_path / "calls"
     return path.read_text().split() if path.exists() else []
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def settle(watcher: Watcher) -> None:
