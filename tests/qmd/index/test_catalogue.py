@@ -15,7 +15,10 @@ TABLES = re.compile(r"\b(?:from|join|into|update)\s+(?:main\.)?(?:documents|cont
 
 def _statements(path: Path) -> list[str]:
     """Return the strings of a module that are no statements by themselves, as docstrings are."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not TABLES.search(text):
+        return []
+    tree = ast.parse(text)
     docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         node.value
