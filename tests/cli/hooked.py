@@ -1,4 +1,4 @@
-"""Sessions of Claude Code's, and what it tells a hook of them."""
+"""Sessions of Claude Code, and the payloads of its hooks."""
 
 from __future__ import annotations
 

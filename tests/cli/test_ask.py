@@ -163,7 +163,7 @@ def test_a_line_that_is_no_text_is_one_bad_question_of_a_batch(shelf: Shelf, tmp
 
 @pytest.fixture
 def qmd(tmp_path: Path) -> Path:
-    """An executable that stands for another qmd."""
+    """An executable in place of another qmd."""
     program = tmp_path / "qmd"
     program.write_text("""#!/bin/sh
 echo '[{"docid": "#a", "score": 0.25, "file": "qmd://inbox/a.md", "line": 2, "title": "x", "snippet": "sqlite"}]'

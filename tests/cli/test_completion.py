@@ -18,7 +18,7 @@ from tests.conftest import ROOT, Brain
 
 
 def asked(brain: Brain, tmp_path: Path, line: str) -> set[str]:
-    """What a shell is offered for ``line``."""
+    """Return the completions of ``line`` in a shell."""
     said = tmp_path / "said"
     environ = {
         "_ARGCOMPLETE": "1",

@@ -129,7 +129,7 @@ def _embedded(home: Home) -> int:
         connection.close()
 
 
-def test_an_index_run_goes_on_beside_an_embedding_one(home: Home, brain: Brain) -> None:
+def test_an_index_run_works_during_an_embedding_run(home: Home, brain: Brain) -> None:
     fill(home, 2)
     run(brain, "index")
     with FileLock(os.path.join(home.state, "embed.lock"), 0):

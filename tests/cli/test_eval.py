@@ -23,7 +23,7 @@ def test_a_run_prints_figures_or_one_object(brain: Brain, tmp_path: Path) -> Non
     assert (result["ok"], result["sets"][0]["arms"][0]["metrics"]["hit@1"]) == (True, 1)
 
 
-def test_questions_that_could_not_be_asked_or_scored_are_told_of(brain: Brain, tmp_path: Path) -> None:
+def test_questions_that_could_not_be_asked_or_scored_are_reported(brain: Brain, tmp_path: Path) -> None:
     folder = small.trec(tmp_path / "set")
     (folder / "queries.tsv").write_text("q1\tgreen tea\nq2\tsour\x07dough\nq5\tnobody judged this\n")
     done = brain("eval", "run", "--data", folder, "-a", "ask:mode=lex")

@@ -157,7 +157,7 @@ def test_a_hit_is_explained_sentence_first_then_its_terms(brain: Brain, notes: P
     assert not any(mark in done.stdout for mark in "{}[]")
 
 
-def test_a_file_that_is_not_indexed_yet_is_told_from_one_that_is_not_there(brain: Brain, notes: Path) -> None:
+def test_a_file_that_is_not_indexed_yet_differs_from_a_missing_one(brain: Brain, notes: Path) -> None:
     manual = notes / "2026" / "11" / "manual.md"
     manual.parent.mkdir(parents=True, exist_ok=True)
     manual.write_text("a manual of the turnstile\n")

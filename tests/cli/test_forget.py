@@ -63,7 +63,7 @@ def test_what_is_not_indexed_yet_is_forgotten_as_well(shelf: Shelf, brain: Brain
     assert not stray.exists()
 
 
-def test_nothing_goes_without_being_told_so(shelf: Shelf, brain: Brain) -> None:
+def test_nothing_is_removed_without_a_report(shelf: Shelf, brain: Brain) -> None:
     done = brain("forget", "s1")
     assert done.returncode == 71
     assert "qmd://brain/s1.md" in done.stdout
@@ -87,7 +87,7 @@ def test_json_is_one_object(shelf: Shelf, brain: Brain) -> None:
     assert lifted["read_by"] == ["brain index"]
 
 
-def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and_comes_back_as_told(
+def test_later_commands_of_a_history_without_times_are_excluded_and_come_back(
     home: Home, tmp_path: Path, brain: Brain
 ) -> None:
     history = tmp_path / ".bash_history"
@@ -123,7 +123,7 @@ def test_what_comes_later_for_a_history_without_times_is_said_to_be_left_out_and
         (("note", "2026-note"), "brain restore --to ELSEWHERE FILE"),
     ],
 )
-def test_who_lifts_a_tombstone_is_told_what_lets_the_document_in(
+def test_lifting_a_tombstone_prints_the_command_that_brings_the_document_back(
     home: Home, brain: Brain, mark: tuple[str, str], command: str
 ) -> None:
     Tombstones(home).add([mark])

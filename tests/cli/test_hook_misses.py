@@ -1,4 +1,4 @@
-"""What a hook could not index is kept, told of, and indexed later."""
+"""A transcript that a hook could not index is noted, reported, and indexed later."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_one_transcript_that_fails_keeps_no_other_waiting(
     assert [note["path"] for _, note in due.waiting(indexed)] == [paths[0]]
 
 
-def test_a_failure_is_told_also_where_another_note_comes_afterwards(
+def test_a_failure_is_reported_also_if_another_note_follows(
     indexed: Home, claude_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"0aaaaaaa-0000-4000-8000-0000000000{number}" for number in ("c1", "c2")]

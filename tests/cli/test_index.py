@@ -89,7 +89,7 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
 
 
 @pytest.mark.parametrize("source", ["claude", "codex", "gemini", "pi", "opencode", "amp", "shell"])
-def test_a_file_that_is_no_text_is_told_once_and_as_that(home: Home, tmp_path: Path, brain: Brain, source: str) -> None:
+def test_a_file_that_is_no_text_is_reported_once(home: Home, tmp_path: Path, brain: Brain, source: str) -> None:
     junk = tmp_path / "junk.bin"
     junk.write_bytes(b"".join(hashlib.sha512(bytes([number])).digest() for number in range(200)))
     done = brain("index", "--source", source, "--from", str(junk))
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_text_is_told_once_and_as_that(home: Home, tmp_path: P
     assert fix.startswith("fix: ")
 
 
-def test_a_database_that_is_damaged_in_the_middle_is_told_to_be_read_in_part(
+def test_a_database_with_damage_in_the_middle_is_reported_as_read_in_part(
     home: Home, tmp_path: Path, brain: Brain
 ) -> None:
     path = cursor(tmp_path / "there", sessions=30, said="Said here. " * 200)
@@ -169,7 +169,7 @@ def test_one_file_that_could_be_read_makes_a_run_of_a_named_source_a_success(
     assert brain(*words).returncode == 0
 
 
-def test_a_source_among_others_of_which_every_file_fails_is_told_and_no_end(
+def test_a_source_with_only_failures_is_reported_and_does_not_end_the_run(
     home: Home, claude_root: Path, tmp_path: Path, brain: Brain
 ) -> None:
     _bad(tmp_path / "codex" / "sessions" / "rollout-1.jsonl")

@@ -204,7 +204,7 @@ def test_it_says_what_became_of_each_transcript_and_what_the_brain_holds(brain: 
     [("/", "{tmp}/my env/bin/brain"), ("{tmp}", "my env/bin/brain"), ("{tmp}/my env/bin", "./brain"),
      ("{tmp}/elsewhere", "{tmp}/my env/bin/brain")],
 )  # fmt: skip
-def test_the_command_it_shows_can_be_typed_from_where_one_stands(
+def test_the_command_it_shows_can_be_typed_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cwd: str, shown: str
 ) -> None:
     own = tmp_path / "my env" / "bin" / "brain"

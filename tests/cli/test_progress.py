@@ -1,4 +1,4 @@
-"""What a bar draws, and where."""
+"""The drawing of a progress bar, and its place."""
 
 from __future__ import annotations
 

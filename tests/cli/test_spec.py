@@ -105,7 +105,7 @@ def test_a_value_may_be_written_in_every_usual_way(argv: list[str]) -> None:
     assert parse(COMMAND, argv).limit == 5
 
 
-def test_options_and_words_stand_in_any_order() -> None:
+def test_options_and_words_come_in_any_order() -> None:
     args = parse(COMMAND, ["one", "-v", "two", "-c", "a", "three", "-cb", "--collection=c=d"])
     assert (args.words, args.collection, args.verbose) == (["one", "two", "three"], ["a", "b", "c=d"], True)
 
@@ -116,7 +116,7 @@ def test_nothing_after_two_dashes_is_an_option() -> None:
     assert (args.literal, args.dashes) == (True, 1)
 
 
-def test_without_two_dashes_all_words_stand_before_them() -> None:
+def test_without_two_dashes_all_words_count_as_before_them() -> None:
     args = parse(COMMAND, ["one", "two"])
     assert (args.literal, args.dashes) == (False, 2)
 
@@ -170,7 +170,7 @@ def test_a_misspelt_option_names_the_one_that_was_meant(argv: list[str], near: s
     assert failure.fix.startswith(f"did you mean {near}?")
 
 
-def test_a_question_that_begins_with_a_dash_is_told_where_to_go() -> None:
+def test_a_question_that_begins_with_a_dash_gets_the_fix() -> None:
     assert "after --" in _refused("--no-verify").fix
     assert _refused("-x").message == "unknown option -x"
 
@@ -204,13 +204,13 @@ def test_a_value_may_begin_with_a_dash_where_it_is_no_option() -> None:
         (["--type", "plan"], "'plan' is not one of note, idea"),
     ],
 )
-def test_a_wrong_value_is_told_what_was_expected(argv: list[str], said: str) -> None:
+def test_the_error_of_a_wrong_value_names_what_was_expected(argv: list[str], said: str) -> None:
     failure = _refused(*argv)
     assert said in failure.message
     assert failure.fix == "brain find --help"
 
 
-def test_words_are_refused_where_none_are_taken_except_beside_help() -> None:
+def test_words_are_refused_if_none_are_taken_except_with_help() -> None:
     assert "takes no arguments: 'x'" in _refused("x", command=SILENT).message
     assert parse(SILENT, ["x", "--help"]).help
     assert parse(SILENT, ["--all"]).all

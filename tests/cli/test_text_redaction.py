@@ -1,4 +1,4 @@
-"""What commands print as text is redacted like their JSON, whoever asks."""
+"""The text output of commands is redacted like their JSON, on every surface."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_no_command_prints_a_secret_of_a_note_as_text(
     assert says in done.stdout + done.stderr
 
 
-def test_a_failure_tells_no_secret_in_json_either(shelf: Shelf, brain: Brain) -> None:
+def test_a_failure_shows_no_secret_in_json_either(shelf: Shelf, brain: Brain) -> None:
     done = brain("show", f"qmd://inbox/x.{TOKEN}.md", "--json")
     assert TOKEN not in done.stdout + done.stderr
     assert "[redacted:github]" in json.loads(done.stdout)["message"]

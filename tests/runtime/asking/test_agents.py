@@ -1,4 +1,4 @@
-"""What a model reads of documents: it can say everything, and be nobody."""
+"""Documents as a model reads them: it can say everything, and be nobody."""
 
 from __future__ import annotations
 

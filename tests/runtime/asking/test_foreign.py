@@ -22,7 +22,7 @@ from tests.runtime.index_fixture import Shelf
 
 Fake = Callable[..., str]
 
-# Notes how it was called, then does what it is told.
+# Records its arguments, then runs the script.
 _FAKE = """#!{python}
 import json, os, sys, time
 with open({log!r}, "a") as log:

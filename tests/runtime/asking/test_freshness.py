@@ -41,7 +41,7 @@ def _ask(brain: Brain, question: str) -> dict[str, Any]:
 
 
 def _tools(home: Home, question: str) -> list[str]:
-    """What each tool that searches answers, as text."""
+    """Return the answer of each tool that searches, as text."""
 
     async def conversation(client: Any) -> list[str]:
         found = []

@@ -35,7 +35,7 @@ _MODEL = "all-MiniLM-L6-v2"
 
 
 class Encoder:
-    """Stands for the model in a process that holds it."""
+    """Replaces the model of a process that holds one."""
 
     kind = "model"
     level: float | None = 0.24
@@ -224,9 +224,7 @@ def test_a_question_by_meaning_imports_neither_numpy_nor_the_model(shelf: Shelf)
     assert roots.isdisjoint({"numpy", "onnxruntime", "tokenizers", "sqlite_vec", "sqlite3", "re", "json", "typing"})
 
 
-def test_vectors_that_are_searched_beside_the_words_change_no_answer(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_connection_for_vectors_changes_no_answer(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     embed(shelf.home, Model())
     asked = [(f"{first} {_WORDS[9]}", mode) for first in _WORDS[:6] for mode in ("auto", "vec")]
 
@@ -323,7 +321,7 @@ def test_where_meaning_is_damaged_words_answer_and_the_reason_says_so(shelf: She
         connection.close()
 
 
-def test_a_whole_row_answers_beside_damaged_ones(shelf: Shelf) -> None:
+def test_a_whole_row_answers_among_damaged_ones(shelf: Shelf) -> None:
     embed(shelf.home, Model())
     connection = open_index(shelf.home.index, write=True)
     connection.execute("UPDATE brain_static SET scale = 9e999 WHERE token <> ?", (_WORDS[0],)).fetchall()

@@ -145,7 +145,7 @@ def test_synthetic_documents_are_counted_not_listed(shelf: Shelf) -> None:
     assert (titles(everything), everything["synthetic"], everything["total"]) == (["bench", "not", "work"], 0, 3)
 
 
-def test_subagents_stand_behind_their_parent(shelf: Shelf) -> None:
+def test_subagents_come_after_their_parent(shelf: Shelf) -> None:
     session(shelf, "main", 1)
     session(shelf, "agent", 0.5, parent="main", agent_id="1")
     session(shelf, "orphan", 2, parent="elsewhere", agent_id="2")

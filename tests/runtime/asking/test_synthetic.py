@@ -1,4 +1,4 @@
-"""What no person wrote is listed only when asked for, and ranks below what one did."""
+"""Synthetic documents are listed only on request, and rank below those of a person."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def test_words_and_barriers(question: str, expected: list[str]) -> None:
 
 
 @given(st.text(max_size=120))
-def test_tokens_stand_where_they_say_in_order(question: str) -> None:
+def test_tokens_have_their_places_in_order(question: str) -> None:
     end = 0
     for token in tokens(question):
         assert end <= token.start <= token.end <= len(question) or token.text == ""

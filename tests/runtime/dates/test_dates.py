@@ -1,4 +1,4 @@
-"""What dates in a question mean: which days, and whether they bound or boost."""
+"""Dates in a question: which days, and whether they bound or boost."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_long_question_of_dates_is_read_in_no_time() -> None:
 @pytest.mark.parametrize(
     "question", ["what was decided last year in March", "in March of last year", "last year, in March"]
 )
-def test_a_month_beside_a_year_is_of_that_year(question: str) -> None:
+def test_a_month_next_to_a_year_is_of_that_year(question: str) -> None:
     found = read(question, 1778659200)  # 2026-05-13
     assert found is not None
     assert (found.since, found.until, found.yearly) == (1740787200, 1743465600, False)

@@ -1,4 +1,4 @@
-"""What ``--since`` and ``--until`` take."""
+"""The values of ``--since`` and ``--until``."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_a_piece_of_a_word_is_no_command_and_no_file(text: str) -> None:
     assert (found.sections["commands"], found.sections["files"]) == ([], [])
 
 
-def test_a_file_below_the_project_stands_in_its_path() -> None:
+def test_a_file_below_the_project_has_its_relative_path() -> None:
     given = answer(files=[{"text": "src/auth/cookie.ts", "turns": [4]}])
     assert [each.text for each in contract.read(given, SOURCE, TURNS).sections["files"]] == ["`src/auth/cookie.ts`"]
 

@@ -88,7 +88,7 @@ def test_a_call_that_a_person_refused_is_a_rejection() -> None:
     assert line("rejected", "Refused by the user: Bash: git push --force").turns == (4,)
 
 
-def test_an_error_is_told_with_what_was_understood_changed_and_then_worked() -> None:
+def test_an_error_has_its_cause_its_change_and_its_fix() -> None:
     error = line("errors", "stale token")
     assert error.turns == (2,)
     for piece in ("`npm test -- auth` failed", "root cause is that both tabs", "by changing refresh.ts", "then worked"):
@@ -109,7 +109,7 @@ def test_files_that_were_changed_are_named_below_the_project() -> None:
     }
 
 
-def test_what_is_left_open_is_told() -> None:
+def test_an_open_question_is_listed() -> None:
     assert line("questions", "rotate the signing keys").turns == (4,)
     assert line("questions", "grace period").turns == (4,)
 

@@ -1,4 +1,4 @@
-"""What a local model adds to the choice of key points, and what happens without one."""
+"""The choice of key points with a local model, and without one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def by(subjects: dict[str, int]) -> Callable[[Sequence[str]], Any]:
     return encode
 
 
-def test_what_is_stood_for_already_adds_nothing() -> None:
+def test_a_represented_text_adds_nothing() -> None:
     texts = ["the cache is stale", "the cached entry is old", "nobody rotates keys"]
     found = Likeness(texts, [True] * 3, by(dict(zip(texts, (0, 0, 1), strict=True))))
     assert found.gain(0) > found.gain(2) > 0
@@ -44,14 +44,14 @@ def test_what_is_stood_for_already_adds_nothing() -> None:
     assert [found.gain(at) for at in range(3)] == [0, 0, 0]
 
 
-def test_what_is_only_related_stands_for_nothing() -> None:
+def test_a_merely_related_text_represents_nothing() -> None:
     related = np.asarray([[1, 0], [0.45, 0.893]], dtype=np.float32)
     found = Likeness(["one", "other"], [False, True], lambda _: related)
     assert found.gain(0) == 0
     assert found.gain(1) == pytest.approx(1, abs=0.02)
 
 
-def test_a_thought_stands_for_what_is_told_and_is_not_told_itself() -> None:
+def test_a_thought_represents_statements_and_needs_no_statement() -> None:
     found = Likeness(["said", "thought"], [True, False], by({"said": 0, "thought": 0}))
     assert found.gain(1) == 1
     nothing = Likeness(["thought"], [False], by({"thought": 0}))

@@ -66,7 +66,7 @@ def test_an_offer_and_a_name_leave_nothing_open(role: str, text: str) -> None:
     assert found("questions", (role, text)) == []
 
 
-def test_the_same_said_twice_is_told_once() -> None:
+def test_a_repeated_statement_is_listed_once() -> None:
     said = ["We decided to use an HttpOnly cookie for it.", "So we decided to use an HttpOnly cookie for it then."]
     assert len(found("decisions", ("user", said[0]), ("assistant", said[1]))) == 1
 

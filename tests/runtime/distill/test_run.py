@@ -192,7 +192,7 @@ def test_two_runs_at_once_are_one_too_many(shelf: Shelf) -> None:
         run(shelf.home, shelf.config, Extractive(), Asked(from_pending=True))
 
 
-def test_a_distilled_document_stands_for_its_session_and_a_note_for_none(shelf: Shelf) -> None:
+def test_a_distillate_names_its_session_and_a_note_none(shelf: Shelf) -> None:
     run(shelf.home, shelf.config, Extractive(), Asked())
     shelf.put("inbox", "2026/05/note.md", "a note")
     names = ["qmd://distilled/one.md", "qmd://brain/two.md"]

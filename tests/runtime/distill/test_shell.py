@@ -24,8 +24,8 @@ def test_looking_is_no_deed(command: str) -> None:
     assert not shell.acts(command)
 
 
-@pytest.mark.parametrize("command", cases(__file__, "test_a_deed_is_told_from_looking"))
-def test_a_deed_is_told_from_looking(command: str) -> None:
+@pytest.mark.parametrize("command", cases(__file__, "test_an_action_is_distinguished_from_looking"))
+def test_an_action_is_distinguished_from_looking(command: str) -> None:
     assert shell.acts(command)
 
 

@@ -45,7 +45,7 @@ def thinking(home: Home, model: Any, section: dict[str, Any] | None = None, toke
 
 @pytest.fixture
 def claude(tmp_path: Path) -> Callable[[str], dict[str, str]]:
-    """An environment whose ``claude`` is a Python program with this body, and keeps what it was given."""
+    """An environment with a Python program as ``claude``, which records its arguments and runs this body."""
     folder = tmp_path / "bin"
     folder.mkdir()
 
@@ -165,7 +165,7 @@ def test_a_flood_on_stderr_is_stopped_and_one_that_ends_is_no_harm(
 def test_a_daemon_that_claude_leaves_behind_is_ended_too(
     home: Home, claude: Callable[[str], dict[str, str]], tmp_path: Path
 ) -> None:
-    """It has a session of its own and no parent any more: only its environment says whose it is."""
+    """It has a session of its own and no parent any more: only its environment identifies it."""
     marker, between = tmp_path / "daemon", tmp_path / "between.py"
     between.write_text(
         "import subprocess, sys\n"
@@ -364,7 +364,7 @@ def test_a_run_stops_before_its_budget_is_exceeded(home: Home) -> None:
     assert model.asked == 2
 
 
-def test_the_days_budget_holds_over_runs_and_starts_anew_the_next_day(home: Home, monkeypatch: Any) -> None:
+def test_the_days_budget_holds_over_runs_and_is_full_the_next_day(home: Home, monkeypatch: Any) -> None:
     section = {"budget_tokens_day": NEED + 500}
     thinking(home, Says(), section).distil(SOURCE)
     with pytest.raises(OutOfBudget, match="day's budget"):

@@ -25,14 +25,14 @@ RUSSIAN: Turns = [
 
 
 @pytest.mark.parametrize("turns", [GERMAN, CHINESE, RUSSIAN])
-def test_other_languages_are_told_from_english(turns: Turns) -> None:
+def test_other_languages_are_distinguished_from_english(turns: Turns) -> None:
     assert not is_english(text for role, text in turns if role == "user")
 
 
 @pytest.mark.parametrize(
     "text", ["Fix the race in the refresh of the token.", "List files", "", "pnpm test -- --run x"]
 )
-def test_english_and_too_little_to_tell_are_english(text: str) -> None:
+def test_english_and_very_short_texts_are_english(text: str) -> None:
     assert is_english([text])
 
 

@@ -1,4 +1,4 @@
-"""What the calls of a session tell, on both sides: failures of the work, and what only looks like one."""
+"""Traces of a session's calls, on both sides: failures of the work, and what only looks like one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_error_without_its_cure_claims_none() -> None:
     assert error == "`go test ./payments/... -run TestRefund` failed: --- FAIL: TestRefund [2]"
 
 
-def test_a_retry_behind_a_pipe_is_told_but_not_as_a_cure() -> None:
+def test_a_retry_behind_a_pipe_is_listed_but_not_as_a_fix() -> None:
     calls = "- Bash: npm test\n  ! Error: stale token\n- Edit: /srv/api/a.ts (1 edit)\n- Bash: npm test 2>&1 | tail -3"
     (error,) = found("errors", ("assistant", calls))
     assert "then worked" not in error
@@ -58,12 +58,12 @@ def test_only_what_is_known_to_have_worked_is_listed_as_such() -> None:
     assert found("ran", ("assistant", calls)) == ["`npm test 2>&1 | tail -3` [2]"]
 
 
-def test_a_command_that_worked_is_not_told_again_as_one_of_unknown_outcome() -> None:
+def test_a_command_that_worked_is_not_listed_again_with_unknown_outcome() -> None:
     calls = "- Bash: npm test\n- Bash: npm test 2>&1 | tail -3\n- Bash: npm test 2>&1 | head -50"
     assert found("ran", ("assistant", calls)) == []
 
 
-def test_a_file_whose_change_failed_was_not_touched() -> None:
+def test_a_file_with_a_failed_change_was_not_touched() -> None:
     calls = "- Edit: /srv/api/a.ts (1 edit)\n  ! String to replace not found in file.\n- Write: /srv/api/b.ts"
     assert found("files", ("assistant", calls)) == ["`b.ts` [2]"]
 

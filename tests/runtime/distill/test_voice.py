@@ -46,7 +46,7 @@ def test_quoted_text_decides_and_rejects_nothing() -> None:
     assert not found.sections["rejected"]
 
 
-def test_the_users_own_words_beside_a_quotation_count() -> None:
+def test_the_users_own_words_around_a_quotation_count() -> None:
     text = "> We decided to use Redis.\n\nNo, don't use Redis, because we have no server for it."
     found = distil(body([("user", "Which cache do we take?"), ("assistant", "Redis."), ("user", text)]))
     assert [each.text for each in found.sections["rejected"]] == [

@@ -86,7 +86,7 @@ def not_indexed(home: Home, reference: str) -> tuple[str, str]:
     return found["why"], found["fix"]
 
 
-def test_what_is_on_disk_and_not_in_the_index_is_told_why(home: Home, shelf: Shelf, tmp_path: Path) -> None:
+def test_a_document_on_disk_alone_has_the_reason(home: Home, shelf: Shelf, tmp_path: Path) -> None:
     wiki = Path(home.root, "kb-wiki")
     files = {"new.md": "words", "blank.md": " \n", "list.txt": "words", ".hidden.md": "words", "vendor/x.md": "words"}
     for name, text in files.items():
@@ -119,7 +119,7 @@ def transcripts(home: Home, claude_root: Path) -> Path:
     return folder
 
 
-def test_a_transcript_stands_for_what_it_became(home: Home, transcripts: Path) -> None:
+def test_a_transcript_names_its_documents(home: Home, transcripts: Path) -> None:
     for reference in (str(transcripts / "one.jsonl"), "one.jsonl"):
         found = ask(home, reference, "turnstile")
         assert (found["verdict"], found["uri"]) == ("answers", f"qmd://brain/{SESSION.format(1)}.md")
@@ -153,7 +153,7 @@ def test_a_transcript_that_cannot_be_read_says_so(home: Home, claude_root: Path)
         assert not_indexed(home, str(folder / name))[0].startswith(("the transcript", "the file is left out"))
 
 
-def test_a_transcript_whose_document_is_gone_says_so(home: Home, transcripts: Path) -> None:
+def test_a_transcript_without_its_document_has_the_reason(home: Home, transcripts: Path) -> None:
     os.unlink(home.path("brain", f"{SESSION.format(1)}.md"))
     from qmd.index.store import open_index
     from qmd.index.update import update

@@ -1,4 +1,4 @@
-"""``export`` writes what was chosen, where it was told, and nowhere else."""
+"""``export`` writes the chosen documents to the named place and nowhere else."""
 
 from __future__ import annotations
 

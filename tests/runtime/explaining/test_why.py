@@ -1,4 +1,4 @@
-"""What ``brain why`` shows of a distilled session: what was decided and rejected before all else."""
+"""A distilled session in ``brain why``: what was decided and rejected before all else."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_sections_rank_by_what_they_say_of_a_decision(better: str, worse: str) -
     assert found == [better.partition("\n")[0][3:], worse.partition("\n")[0][3:]]
 
 
-def test_what_was_rejected_is_shown_and_stands_before_what_has_more_of_the_words(home: Home) -> None:
+def test_a_rejection_ranks_before_a_statement_with_more_of_the_words(home: Home) -> None:
     shelf = Shelf(home)
     shelf.put("brain", "one.md", SESSION, session_id="one")
     shelf.put("distilled", "one.md", HEAD + REJECTED + NAMES, session_id="one", source_uri="qmd://brain/one.md")

@@ -1,4 +1,4 @@
-"""What its tool will soon delete is known before it is gone."""
+"""Transcripts that their tool will soon delete are reported before."""
 
 from __future__ import annotations
 

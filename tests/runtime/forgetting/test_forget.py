@@ -1,4 +1,4 @@
-"""What is forgotten is gone from every byte below the home, and nothing brings it back."""
+"""A forgotten text is gone from every byte below the home, and nothing brings it back."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_nothing_brings_it_back(home: Home, folder: Path) -> None:
     assert documents(home) == {f"qmd://brain/{OTHER}.md"}
 
 
-def test_its_agents_and_what_was_distilled_from_it_go_along(home: Home, folder: Path) -> None:
+def test_its_agents_and_distillates_are_forgotten_too(home: Home, folder: Path) -> None:
     run(home)
     made = Path(home.path("distilled", f"{SESSION}.md"))
     made.parent.mkdir()
@@ -201,7 +201,7 @@ def test_a_span_of_time(home: Home, folder: Path) -> None:
     assert gone(home, since=1_777_000_000).documents == 0
 
 
-def test_a_note_and_a_file_of_ones_own_go_and_leave_what_tells_them_from_others(home: Home) -> None:
+def test_a_note_and_a_file_of_ones_own_leave_what_identifies_them(home: Home) -> None:
     entry = inbox.write(home, "Remember the cinnabar door.")
     inbox.write(home, "Another one.")
     page = Path(home.path("kb-wiki", "door.md"))
@@ -425,7 +425,7 @@ def test_where_a_forgotten_file_lay_goes_when_its_tool_has_deleted_it(home: Home
     place = os.fsencode(folder / f"{SESSION}.jsonl")
     state = Path(home.state, "sources.sqlite")
     run(home)
-    # It lies there still, and would be taken for new.
+    # The file is still there, and would count as new.
     assert place in state.read_bytes()
     assert forgetting.let_go(home) == 0
     (folder / f"{SESSION}.jsonl").unlink()

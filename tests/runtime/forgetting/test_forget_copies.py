@@ -1,4 +1,4 @@
-"""What is forgotten is found, and stays away, in every shape: a clone, a copy, other white space, half a file."""
+"""A forgotten text is found, and stays away, in every shape: a clone, a copy, other white space, half a file."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_file_of_code_that_is_called_what_is_forgotten_leaves_no_name(home: Ho
         assert verify_erasure.find(home, verify_erasure.spellings("acme_corp")) == []
 
 
-def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted(home: Home, tmp_path: Path) -> None:
+def test_the_same_day_of_a_clone_is_forgotten_too_and_both_come_back(home: Home, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project")
     repository.commit("One")
     repository.git("clone", "-q", str(repository.root), str(tmp_path / "clone"))
@@ -150,7 +150,7 @@ def test_the_same_day_of_a_clone_goes_along_and_both_come_back_when_it_is_lifted
     assert len(days(home)) == 2
 
 
-def test_commits_that_were_never_forgotten_stay_beside_those_that_were(home: Home, tmp_path: Path) -> None:
+def test_commits_that_were_never_forgotten_stay(home: Home, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project")
     repository.commit("The quicksilver ledger")
     run(home, repository.root)
@@ -166,7 +166,7 @@ def test_commits_that_were_never_forgotten_stay_beside_those_that_were(home: Hom
     assert "'forgotten': 2" in str(ledgers), "in either folder"
 
 
-def test_a_day_that_goes_along_comes_back_without_what_was_forgotten(home: Home, tmp_path: Path) -> None:
+def test_a_related_day_comes_back_without_the_forgotten_text(home: Home, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project")
     repository.commit("The quicksilver ledger")
     clone = Repository(tmp_path / "clone")
@@ -206,7 +206,7 @@ def test_a_day_goes_when_another_home_has_forgotten_the_last_of_its_commits(home
     assert (forget.obey(home, [two]), path.exists()) == (1, False)
 
 
-def test_a_second_digest_of_a_forgotten_unit_is_not_taken_for_known(home: Home) -> None:
+def test_a_second_digest_of_a_forgotten_unit_is_unknown(home: Home) -> None:
     home.make()
     held = Tombstones(home)
     held.add([("git", "p:2026-04-28"), by_content("git", "p:2026-04-28", ["a" * 12])])
@@ -214,7 +214,7 @@ def test_a_second_digest_of_a_forgotten_unit_is_not_taken_for_known(home: Home) 
     assert not held.covers(*by_content("git", "p:2026-04-28", ["b" * 12]))
 
 
-def test_a_forgotten_symbol_stays_away_in_a_clone_wherever_in_its_file_it_stands(home: Home, tmp_path: Path) -> None:
+def test_a_forgotten_symbol_stays_away_in_a_clone_at_any_place_of_its_file(home: Home, tmp_path: Path) -> None:
     def read(name: str, text: str) -> int:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)

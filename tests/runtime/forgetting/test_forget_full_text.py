@@ -22,7 +22,7 @@ _WORDS = [f"w{number:04d}" for number in range(3000)]
 
 
 def _session(folder: Path, number: int, turns: int) -> Path:
-    """A transcript whose words ``own<number>x<turn>`` no other one has."""
+    """A transcript with words ``own<number>x<turn>`` that no other one has."""
     draw = random.Random(number)  # the same sessions every time
     script = Script(f"{number:08x}-0000-4000-8000-000000000000")
     records = [script.user(f"Where is own{number}x0 of the harvest?")]

@@ -1,4 +1,4 @@
-"""What is forgotten by its project is what the same rule would exclude."""
+"""Forgetting by project covers the documents that the same rule would exclude."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def test_what_shares_its_file_with_others_stays_when_a_rule_comes_and_goes_with_
     assert b"prompt of web" in everything(home)
 
 
-def test_what_tells_no_folder_but_by_its_digest_or_slug_goes_as_the_same_rule_excludes_it(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_digest_or_slug_of_a_folder_is_forgotten_as_the_rule_excludes_it(home: Home, tmp_path: Path) -> None:
     for place in ("/home/me/acme", "/home/me/web"):
         name = place.rpartition("/")[2]
         digest = hashlib.sha256(place.encode()).hexdigest()

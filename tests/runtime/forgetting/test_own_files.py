@@ -1,4 +1,4 @@
-"""What a person wrote below the home is told from what the brain wrote, and only the latter counts as left."""
+"""A person's files below the home are distinguished from Brain's; only Brain's count as left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBES = verify_erasure.spellings(PHRASE)
 
 @pytest.fixture
 def configured(home: Home) -> Home:
-    """A home whose configuration says the phrase in its third line."""
+    """A home with the phrase in the third line of its configuration."""
     home.make()
     shipped = Path(config.load(home).path).read_text(encoding="utf-8")
     Path(home.path("collections.yml")).write_text(f"\n\n# not the Vermilion Gate\n{shipped}", encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_configuration_is_named_with_its_line_and_is_no_leftover(configured:
     assert Path(configured.path("collections.yml")).read_bytes() == before
 
 
-def test_so_is_a_file_that_lies_beside_what_the_brain_keeps(home: Home) -> None:
+def test_so_is_a_file_next_to_what_the_brain_keeps(home: Home) -> None:
     home.make()
     for name, text in (("list.txt", f"one\n{PHRASE}\n"), ("plans/next.md", f"# Next\n\n{PHRASE}\n")):
         path = Path(home.path(name))
