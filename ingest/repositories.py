@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
+from core.git import run
 from core.redaction import clean as redact
 from core.sqlite import connect
 from ingest.collector import Collector
@@ -36,9 +37,18 @@ _BRANCHES = "refs/heads/"
 _LONGEST = 4096
 _GIT = ".git"
 _BUSY_MS = 30_000
+TIMEOUT_S = 120.0
+_MOST_BYTES = 256 << 20
+# The output depends on nobody's configuration.
+_PRINTED = ("core.quotePath=true", "diff.renames=false", "log.showRoot=true", "log.mailmap=false")
+SILENT = "git says nothing"
 SCHEMA = """
 create table if not exists repositories(root blob primary key, name text not null unique) without rowid;
 """
+
+
+class NoLog(Exception):
+    """Git printed an error instead of a log."""
 
 
 class Worked(tuple[str, ...]):
@@ -62,6 +72,29 @@ class CheckedOut(NamedTuple):
 
     heads: tuple[str, ...]
     hidden: tuple[str, ...]
+
+
+def git(root: str, *words: str) -> bytes:
+    """Return the output of git, which runs no program that the repository names. Raises NoLog."""
+    environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
+    try:
+        done = run(
+            ["--literal-pathspecs", *words],
+            timeout_s=TIMEOUT_S,
+            environ=environ,
+            folder=root,
+            most_bytes=_MOST_BYTES,
+            settings=_PRINTED,
+        )
+    except OSError as error:
+        raise NoLog(f"git cannot be run: {error.strerror}") from None
+    if done.timed_out or done.flooded:
+        raise NoLog("the log is too long to be read")
+    if done.code:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise NoLog(said[0][:200] if said else SILENT)
+    return done.stdout
 
 
 def places(folders: Iterable[str], *, below: bool) -> tuple[list[Place], list[str]]:

@@ -274,5 +274,5 @@ def _again(source: str) -> str:
     if registry.find(source) is not None:
         if not registry.is_on_request(source):
             return "brain index"
-        return f"brain index --source {source}{' --from REPOSITORY' * (source == 'git')}"
+        return f"brain index --source {source}{' --from REPOSITORY' * registry.source(source).reads_projects}"
     return "brain add FILE" if source == "article" else "brain restore --to ELSEWHERE FILE"

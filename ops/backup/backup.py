@@ -24,10 +24,10 @@ from core.home import Home, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
+from ingest import registry
 from ingest.archive import verifier
 from ingest.forgetting import archived_with
 from ingest.pipeline.remade import ASIDE
-from ingest.sources.chrome import source as chrome
 from ops import snapshot
 from ops.backup import packing, questions
 from runtime.capture.indexing import index
@@ -316,7 +316,9 @@ def _still(copy: Home, probes: list[bytes]) -> tuple[list[tuple[str, str]], list
 
     documents = holding(((name, folder.path) for name, folder in load(copy).collections.items()), probes)
     marks = archived_with(copy, lambda data: holds(data.lower(), probes))
-    marks |= {("chrome", path.removesuffix(".md")) for name, path in documents if name == chrome.SOURCE.collection}
+    for each in registry.collectors():
+        named = ((path, path.removesuffix(".md")) for name, path in documents if name == each.collection)
+        marks |= {(each.name, unit) for path, unit in named if each.names_of([unit]) == [path]}
     return sorted(marks), documents
 
 

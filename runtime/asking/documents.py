@@ -226,7 +226,6 @@ def _within(rows: list[Row], rule: str) -> list[Row]:
     """Return rows of work that was begun, run or committed below a folder of the rule, and of code in such a folder."""
     from ingest.policy.exclusions import Globs
     from ingest.session import project_ids
-    from ingest.sources.code import source as code
 
     globs = Globs([rule])
     signs = project_ids.Signs(globs)
@@ -238,7 +237,7 @@ def _within(rows: list[Row], rule: str) -> list[Row]:
             if isinstance(slug, str) and signs.covering(project_ids.of_slug(slug)):
                 held.append(row)
             continue
-        if row.fields.get("source") == code.NAME and isinstance(file, str):
+        if row.fields.get("nodeId") and isinstance(file, str):  # a symbol of code
             folder = os.path.dirname(join(folder, file))
         if globs.covering(os.path.expanduser(folder)):  # a person's own note may say ~
             held.append(row)

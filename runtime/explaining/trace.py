@@ -18,7 +18,7 @@ from core.counting import counted
 from core.sqlite import connect
 from core.text import one_line
 from ingest.pipeline.state import FILE
-from ingest.sources.git.log import NoLog, git
+from ingest.repositories import NoLog, git
 from runtime.asking import documents
 from runtime.asking.recent import item
 from runtime.capture.inbox import project_of

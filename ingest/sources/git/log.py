@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import NamedTuple
 
-from core.git import run
-from ingest.repositories import checked_out
+from ingest.repositories import SILENT, NoLog, checked_out, git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-TIMEOUT_S = 120.0
 MOST_COMMITS = 50_000
-_MOST_BYTES = 256 << 20
 _MOST_FILES = 40
 
-# The output depends on nobody's configuration.
-_PRINTED = ("core.quotePath=true", "diff.renames=false", "log.showRoot=true", "log.mailmap=false")
 _LOG = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-notes", "--no-decorate")
-_SILENT = "git says nothing"
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 
 
@@ -34,10 +27,6 @@ class Commit(NamedTuple):
     message: str
     files: tuple[str, ...]
     changed: int
-
-
-class NoLog(Exception):
-    """Git printed an error instead of a log."""
 
 
 def _nothing(folder: str) -> bool:
@@ -101,7 +90,7 @@ def _head(root: str, hidden: Sequence[str]) -> str:
             return ""  # HEAD names a branch that only an excluded work tree has checked out
         return git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
     except NoLog as error:
-        if str(error) == _SILENT:
+        if str(error) == SILENT:
             return ""  # no commit yet
         raise
 
@@ -111,33 +100,10 @@ def _named(root: str) -> str:
     try:
         said = git(root, "symbolic-ref", "--quiet", "HEAD").decode("utf-8", "surrogateescape").strip()
     except NoLog as error:
-        if str(error) == _SILENT:
+        if str(error) == SILENT:
             return ""
         raise
     return said.removeprefix("refs/heads/")
-
-
-def git(root: str, *words: str) -> bytes:
-    """Return the output of git, which runs no program that the repository names. Raises NoLog."""
-    environ = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-    environ |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
-    try:
-        done = run(
-            ["--literal-pathspecs", *words],
-            timeout_s=TIMEOUT_S,
-            environ=environ,
-            folder=root,
-            most_bytes=_MOST_BYTES,
-            settings=_PRINTED,
-        )
-    except OSError as error:
-        raise NoLog(f"git cannot be run: {error.strerror}") from None
-    if done.timed_out or done.flooded:
-        raise NoLog("the log is too long to be read")
-    if done.code:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise NoLog(said[0][:200] if said else _SILENT)
-    return done.stdout
 
 
 def _unquoted(line: bytes) -> str:

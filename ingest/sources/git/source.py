@@ -22,9 +22,9 @@ from core.version import DOCUMENT, REDACTION
 from ingest import repositories
 from ingest.pipeline.collecting import Collecting
 from ingest.raw.files import SourceFile
-from ingest.repositories import Place, RepositoryCollector, Worked, called, common_of, places, top_of
+from ingest.repositories import NoLog, Place, RepositoryCollector, Worked, called, common_of, places, top_of
 from ingest.source import configured
-from ingest.sources.git.log import Commit, NoLog, commits, tip
+from ingest.sources.git.log import Commit, commits, tip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
