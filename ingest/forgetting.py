@@ -137,7 +137,7 @@ def unit_of(home: Home, source: str, name: str) -> str | None:
 
 
 def documents_of(home: Home, source: str, marks: Collection[str]) -> tuple[str, list[str]]:
-    """(collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
+    """Return (collection, names of its documents) of the units that ``marks`` cover, as far as this home knows them."""
     from ingest import registry
 
     tool = registry.source(source)
@@ -201,7 +201,7 @@ def archived_with(home: Home, test: Callable[[bytes], bool]) -> set[tuple[str, s
 
 
 def _units_in(home: Home, source: str, paths: Iterable[str]) -> set[str]:
-    """The units that lie in these raw files, as far as the state knows; a file it does not know gives its own name."""
+    """Return the units in these raw files, as far as the state knows them; an unknown file gives its own name."""
     wanted = set(paths)
     if not wanted:
         return set()

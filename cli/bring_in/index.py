@@ -118,7 +118,7 @@ def _settle(context: Context) -> int:
 
 
 def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
-    """The failure that a run is of which a source's every file failed: of one that was named, or of all there are.
+    """Return a failure if every file of a named source, or of all sources, failed.
 
     A skipped file does not count (a folder may hold other tools' files), unless it was read and is withheld.
     """
@@ -144,7 +144,7 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
 
 
 def _exit_code(failure: BadInput | None, args: Args) -> int:
-    """The code that a run ends with; without ``--json``, the failure goes to stderr."""
+    """Return the exit code of a run; without ``--json``, the failure goes to stderr."""
     if failure is None:
         return OK
     if not args.json:

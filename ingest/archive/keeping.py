@@ -250,7 +250,7 @@ class Keeping(RawStore):
         return self._folders.get(folder, [])
 
     def withhold(self, reading: Reading) -> bool:
-        """``remove`` from a reading that has ended; if nothing is left, drop its failures as well."""
+        """Do ``remove`` for a reading that has ended; if nothing is left, drop its failures as well."""
         any_removed = self.remove(reading)
         if any_removed and not reading.parts and not reading.taken:
             reading.skipped = reading.withheld

@@ -73,9 +73,9 @@ class Json:
         self._error: ValueError | RecursionError | None = None
 
     def value(self, redacted: dict[str, int]) -> Any:
-        """The value; ``redacted`` (kind → secrets replaced) is added to for whoever asks first.
+        """Return the value; the first call adds to ``redacted`` (kind → secrets replaced).
 
-        Raises ValueError and RecursionError where it is no JSON.
+        Raises ValueError and RecursionError if it is no JSON.
         """
         if self._error is not None:
             raise self._error
@@ -98,7 +98,8 @@ class Json:
         )
 
     def found(self) -> Any:
-        """The value with its secrets, for what only several cells tell. Raises ValueError and RecursionError."""
+        """Return the value with its secrets, for secrets that only several cells reveal. Raises ValueError and
+        RecursionError."""
         return records.value(self._text or "", None)
 
     def become(self, value: Any, redacted: dict[str, int]) -> None:
@@ -108,14 +109,14 @@ class Json:
             self._text = None
 
     def archived(self) -> Any:
-        """The cell as it is archived."""
+        """Return the cell as it is archived."""
         with contextlib.suppress(ValueError, RecursionError):
             return {"json": json.loads(self._text or "", strict=False) if self._raw else self.value({})}
         return _text(self._text or "", None if self._plain or self._raw else _Cleaned())
 
 
 def decoded(cell: str | bytes | Json, redacted: dict[str, int]) -> Any:
-    """The value of a cell that should be JSON, whether or not that was opened; else as ``Json.value``."""
+    """Return the value of a cell of JSON text, opened or not: see ``Json.value``."""
     return cell.value(redacted) if isinstance(cell, Json) else records.value(cell, redacted)
 
 
@@ -158,7 +159,7 @@ class Shelf:
         self._loose: list[tuple[str, list[Opened]]] = []
 
     def open(self, rows: Iterable[Row]) -> list[Opened]:
-        """Rows to be read and then ``put``."""
+        """Return rows to be read and then ``put``."""
         opened: list[Opened] = []
         documents = {
             table: [place for place, column in enumerate(columns) if column in _DOCUMENTS]
@@ -173,7 +174,7 @@ class Shelf:
         return opened
 
     def put(self, unit: str, rows: list[Opened], *, whole: bool = True) -> None:
-        """Archive the rows of a unit; where they are not ``whole``, as many that the archive has go before them.
+        """Archive the rows of a unit; if they are not ``whole``, as many archived rows precede them.
 
         Raises OSError and apsw.Error.
         """
@@ -196,7 +197,7 @@ class Shelf:
             recorder.piece(self._packed(unit, count, rows))
 
     def keep(self, groups: Groups) -> None:
-        """``put`` units that were read otherwise than from ``open`` rows."""
+        """Archive units that were not read from ``open`` rows."""
         if self._parts is None:
             return
         self._reading.raw.remove(self._reading)
@@ -211,7 +212,7 @@ class Shelf:
             self._recorder = recorder if recorder is not None and recorder.before is not None else None
 
     def finish(self) -> None:
-        """The database was read to its end. Raises OSError and apsw.Error."""
+        """Finish a database that was read to its end. Raises OSError and apsw.Error."""
         store, loose = self._reading.raw, self._loose
         whole = not store.remove(self._reading)
         self._loose = []
@@ -231,7 +232,7 @@ class Shelf:
         recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
 
     def abandon(self) -> None:
-        """Nothing of the database is to be kept."""
+        """Drop everything that was recorded of the database."""
         if self._recorder is not None:
             self._recorder.abandon()
 
@@ -251,7 +252,7 @@ class Shelf:
         return self._recorder
 
     def _longer(self, recorder: Recorder, unit: str, count: int) -> Any:
-        """The part that the archive has of a unit, where that is more than ``count`` records, else None."""
+        """Return the archived part of a unit if it has more than ``count`` records, else None."""
         held = self._before.get(unit, ())
         if all(before <= count for _, before in held):
             return None
@@ -261,7 +262,7 @@ class Shelf:
         return found if found is not None and len(found.uuids) > count else None
 
     def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:
-        """An archived object, through the present redaction."""
+        """Return an archived object, redacted by the present rules."""
         held = archive.content(recorder.folder, segment)
         if not self._raw and recorder.before is not None and recorder.before.policy != REDACTION:
             held = b"".join(_line(clean_record(line, json.loads(line), {})) for line in held.splitlines(keepends=True))
@@ -295,7 +296,7 @@ def unit_of(data: bytes) -> str:
 
 
 def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.Connection]:
-    """A database of the rows that the lines of archived objects hold. Raises OSError where they cannot be read."""
+    """Open a database of the rows in the lines of archived objects. Raises OSError if they cannot be read."""
     import apsw
 
     connection = apsw.Connection("")  # on disk where it is large, and in no folder
@@ -324,7 +325,7 @@ def restored(lines: Iterable[bytes]) -> contextlib.AbstractContextManager[apsw.C
 
 
 def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
-    """Each row, and whether it holds nothing to redact: most hold nothing, and short ones are looked at together."""
+    """Yield each row, and True if it has nothing to redact: most have nothing, and short ones are checked together."""
     batch: list[tuple[Row, bytes]] = []
     held = 0
     for row in rows:
@@ -338,7 +339,7 @@ def _looked_at(rows: Iterable[Row]) -> Iterator[tuple[Row, bool]]:
 
 
 def _harmless(batch: list[tuple[Row, bytes]]) -> Iterator[tuple[Row, bool]]:
-    """Each row, and whether it holds nothing to redact; where some may, a few are looked at together, then each."""
+    """Yield each row, and True if it has nothing to redact; if some may have, a few are checked together, then each."""
     any_may = suspects(b"\n".join(text for _, text in batch))
     for start in range(0, len(batch), _FEW):
         few = batch[start : start + _FEW]
@@ -384,7 +385,7 @@ class _Cleaned(dict[str, str]):
 
 
 def _lines(data: bytes, raw: bool) -> Iterator[Any]:
-    """Each line as ``[JSON value]``, or as text where it is none."""
+    """Yield each line as ``[JSON value]``, or as text if it is no JSON."""
     held: list[bytes] = []
     for _ in records.Records(io.BytesIO(data), "", sink=held.append, redact=not raw):
         continue

@@ -102,7 +102,7 @@ class Corpus:
             self._landed(name, staged.data, self._synced.pop(name))
 
     def rename(self, old: str, new: str) -> tuple[bytes, os.stat_result] | None:
-        """Move a document; returns its bytes and stat, or None where it is no longer there. Raises OSError."""
+        """Move a document; returns its bytes and stat, or None if it is no longer there. Raises OSError."""
         self.flush()
         path = join(self.folder, new)
         try:
@@ -119,13 +119,14 @@ class Corpus:
             os.unlink(join(self.folder, name))
 
     def there(self, names: Collection[str]) -> Container[str]:
-        """Which of ``names`` are files in the folder: looked for one by one, or, where they are many, all at once."""
+        """Return those of ``names`` that are files in the folder: looked for one by one, or many of them all at
+        once."""
         if len(names) > _FEW:
             return set(os.listdir(self.folder))
         return {name for name in names if os.path.lexists(join(self.folder, name))}
 
     def digest(self, name: str) -> str:
-        """SHA-256 of a document's bytes, hex; "" where it is missing or unreadable."""
+        """Return the SHA-256 of a document, hex; "" if it is missing or unreadable."""
         staged = self._staged.get(name)
         if staged is not None:
             return staged.digest

@@ -38,7 +38,7 @@ NOTHING = hashlib.sha256().hexdigest()
 
 
 def look(path: str) -> tuple[int, int, int]:
-    """(bytes, latest mtime in ns, inode) of a database with its write-ahead log. Raises OSError."""
+    """Return (bytes, latest mtime in ns, inode) of a database with its write-ahead log. Raises OSError."""
     status = os.stat(path)
     size, mtime_ns = status.st_size, status.st_mtime_ns
     with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def look(path: str) -> tuple[int, int, int]:
 
 
 def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
-    """``files`` as ``discover`` found them, each database with its write-ahead log."""
+    """Return the discovered ``files``, each database with its write-ahead log."""
     for file in files:
         if file.path.endswith(DATABASES) and not file.skip:
             with contextlib.suppress(OSError):
@@ -58,7 +58,7 @@ def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
 
 
 def read(path: str, raw: RawStore, take: Take) -> Reading:
-    """A database as ``stream`` reads it, with all its parts."""
+    """Return a database as ``stream`` reads it, with all its parts."""
 
     reading = Reading(path, raw)
     for _ in _stream(reading, take):
@@ -141,7 +141,7 @@ def _whole(connection: apsw.Connection, take: Take, reading: Reading, shelf: She
 
 
 def damage_of(row: FileRow) -> Damage | None:
-    """The damage that ended the last reading of a database."""
+    """Return the damage that ended the last reading of a database."""
     import json
 
     reason, _, detail = row.reason.partition(": ")
@@ -165,7 +165,7 @@ def _date(reading: Reading) -> None:
 
 @contextlib.contextmanager
 def shelved(reading: Reading) -> Iterator[apsw.Connection]:
-    """A database of the rows that the archive has of a file. Raises OSError."""
+    """Open a database of the archived rows of a file. Raises OSError."""
 
     with reading.raw.open(reading.path) as file, restored(file.lines) as connection:
         assert file.entry is not None
@@ -185,7 +185,7 @@ def _parts(of: Reading, lines: Iterable[bytes], take: Take) -> dict[str, Any]:
 
 
 def tables(connection: apsw.Connection) -> dict[str, set[str]]:
-    """Table → its columns, lower case: parsers recognise formats by them, not by a version."""
+    """Return table → its columns, lower case: parsers recognise formats by them, not by a version."""
     names = [name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")]
     found: dict[str, set[str]] = {}
     for name in names:

@@ -311,7 +311,7 @@ class Normaliser:
         self._ledger.account(row, fresh=True)
 
     def _drop_orphans(self) -> None:
-        """After a change of the parser: documents of units that their files, read again, no longer hold."""
+        """Remove documents of units that their files, read again by a new parser, no longer hold."""
         if self._stale:
             for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
                 if not self._members[unit]:
@@ -367,7 +367,7 @@ class Normaliser:
 
 
 def _distinct(parts: list[Part]) -> int:
-    """How many records there are in all: the parts of one that has very many count them as it costs least."""
+    """Return the number of distinct records; a part with very many counts them itself."""
     copies = [each for part in parts for each in part.copies()]
     if len(copies) > 1:
         return len(set().union(*(each.uuids for each in copies))) + sum(each.hidden for each in copies)
@@ -390,7 +390,8 @@ def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) ->
 
 
 def notes(reading: Reading, damage: Damage | None = None) -> str | None:
-    """A file's part of the ledger, as JSON; None where it has nothing to say. ``damage``: what it was not read past."""
+    """Return a file's part of the ledger, as JSON; None if it is empty. ``damage``: the fault that ended the
+    reading."""
     said: dict[str, object] = {}
     if damage is not None:
         said["partial"] = damage

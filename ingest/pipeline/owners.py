@@ -19,7 +19,7 @@ _SPEAKERS = ("user", "assistant", "system")
 
 
 def whose(record: dict[str, Any]) -> str:
-    """Return what a file with this ``record`` is, as a reason to skip it; "" where the record does not say it."""
+    """Return what a file with this ``record`` is, as a reason to skip it; "" if the record does not say it."""
     kind = record.get("type")
     if type(kind) is not str:
         return ""

@@ -199,7 +199,7 @@ def _waiting(home: Home, source: str, unread: list[str]) -> list[str]:
 
 
 def _read(path: str) -> Any:
-    """A pulse, None where there is none, or one that is torn or of another version."""
+    """Return a pulse, None if there is none, or one that is torn or of another version."""
     try:
         with open(path, "rb") as stream:
             pulse = jsonb.unpack(stream.read())
@@ -245,7 +245,8 @@ def _newer(folder: str, suffixes: tuple[str, ...], at: int, within: set[str], fo
 
 
 def _changed(status: os.stat_result) -> int:
-    """When a file or folder was written or put where it is (epoch nanoseconds): a copy may keep its old mtime."""
+    """Return when a file or folder was written or put in its place (epoch nanoseconds): a copy may keep its old
+    mtime."""
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 

@@ -103,7 +103,7 @@ class Reading:
         self.size, self.mtime_ns, self.inode = status.st_size, status.st_mtime_ns, status.st_ino
 
     def hand_over(self) -> dict[str, Any]:
-        """The parts, which are whole, and from now on the caller's; where a unit comes twice, the first of them."""
+        """Give the whole parts to the caller; if a unit comes twice, the first of them."""
         parts = {unit: part for unit, part in self.parts.items() if unit not in self.taken}
         self.parts.clear()
         self.passed.clear()

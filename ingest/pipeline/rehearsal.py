@@ -36,11 +36,12 @@ def rehearse(
     rebuild: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The account that a run over one source would give, and ``would``: files and bytes that it would read, documents
+    """Return the account that a run over one source would give, and ``would``: files and bytes that it would read,
+    documents
     that would be new, may change or stay (of browsing, code and commits: that change, and that go), the names of the
     first 50 of them, and the files that make them.
 
-    Raises BadInput for an unknown source and as its own run does, apsw.Error where what is known cannot be read.
+    Raises BadInput for an unknown source and as its own run does, apsw.Error if what is known cannot be read.
     """
     source = registry.source(source_name)
     if source.is_collector:

@@ -279,22 +279,22 @@ class _Scope:
         self._near = [each for each in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]
 
     def units(self, source: str) -> dict[str, UnitRow]:
-        """As ``State.units``."""
+        """Return ``State.units`` of the scope."""
         return self._state.units(source, self._near)
 
     def members(self, source: str) -> dict[str, set[str]]:
-        """As ``State.members``."""
+        """Return ``State.members`` of the scope."""
         return self._state.members(source, self._near)
 
     def links(self, source: str) -> dict[str, str]:
-        """As ``State.links``."""
+        """Return ``State.links``."""
         return self._state.links(source)
 
     def mark(self, source: str, mark: str) -> None:
-        """Nothing: that one file is in the archive says nothing of the others."""
+        """Do nothing: one archived file says nothing about the others."""
 
     def save(self, source: str, *batch: Any, **named: Any) -> None:
-        """As ``State.save``."""
+        """Save as ``State.save`` does."""
         self._state.save(source, *batch, **named)
 
 

@@ -97,7 +97,7 @@ class UnitRow:
 
 
 class State:
-    """An open connection; every method that writes is one transaction. Raises apsw.Error where the file is broken."""
+    """An open connection; every method that writes is one transaction. Raises apsw.Error if the file is broken."""
 
     def __init__(self, home: Home) -> None:
         make_private(home.state)
@@ -162,16 +162,16 @@ class State:
             self._connection.execute("insert or replace into meta values(?, ?)", (f"archive {source}", mark))
 
     def files(self, source: str) -> dict[str, FileRow]:
-        """Path → row."""
+        """Return path → row."""
         return _files(self._connection, source)
 
     def file(self, source: str, path: str) -> FileRow | None:
-        """The row of one file, None where it is not known."""
+        """Return the row of one file, None if it is not known."""
         row = _files(self._connection, source, path).get(path)
         return row or _files(self._connection, source, hidden_key(path)).get(hidden_key(path))
 
     def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
-        """The units that have a document and are of one of the ``sessions``."""
+        """Return the units that have a document and belong to one of the ``sessions``."""
         found: list[str] = []
         for session in sessions:
             rows = self._connection.execute(
@@ -196,19 +196,19 @@ class State:
         return [unit for (unit,) in rows]
 
     def units_of(self, source: str, path: str) -> list[str]:
-        """The units of which the file at ``path`` holds records."""
+        """Return the units that the file at ``path`` has records of."""
         rows = self._connection.execute(
             "select unit from members where source = ? and path = ?", (source, os.fsencode(path))
         )
         return [unit for (unit,) in rows]
 
     def units(self, source: str, only: Sequence[str] | None = None) -> dict[str, UnitRow]:
-        """Unit → row, of those that have a document, or of those of them in ``only``."""
+        """Return unit → row of the units that have a document, or of those of them in ``only``."""
         query = "select unit, name, hash, records, link, truncated from units where source = ?"
         return {row[0]: UnitRow(*row) for row in self._rows(query, source, only)}
 
     def names(self, source: str) -> set[str]:
-        """File names of the documents."""
+        """Return the file names of the documents."""
         return {name for (name,) in self._connection.execute("select name from units where source = ?", (source,))}
 
     def totals(self, source: str) -> tuple[int, int, int]:
@@ -218,14 +218,14 @@ class State:
         return found
 
     def members(self, source: str, only: Sequence[str] | None = None) -> dict[str, set[str]]:
-        """Unit → paths of the files that hold records of it."""
+        """Return unit → paths of the files that have records of it."""
         found: dict[str, set[str]] = {}
         for unit, blob in self._rows("select unit, path from members where source = ?", source, only):
             found.setdefault(unit, set()).add(os.fsdecode(blob))
         return found
 
     def _hidden(self, source: str) -> set[str]:
-        """The files that only a digest is known of."""
+        """Return the hidden keys of a source's files."""
         rows = self._connection.execute(
             "select path from files where source = ? and path >= x'00' and path < x'01'", (source,)
         )
@@ -238,7 +238,7 @@ class State:
             yield from self._connection.execute(f"{query} and unit = ?", (source, unit))
 
     def links(self, source: str) -> dict[str, str]:
-        """Unit of a subagent → what its parent's call says of it."""
+        """Return unit of a subagent → its parent's description of it."""
         return dict(self._connection.execute("select unit, link from links where source = ?", (source,)))
 
     def save(
@@ -302,10 +302,10 @@ class State:
 
 
 def known(home: Home, source: str) -> dict[str, FileRow]:
-    """``State.files`` for those who only look: nothing is made or written.
+    """Return ``State.files`` without creating or writing anything.
 
     Empty before the first run, and where another version made the rows: the next run reads every file. Raises
-    apsw.Error where the file is broken or may not be read.
+    apsw.Error if the file is broken or may not be read.
     """
     path = join(home.state, FILE)
     if not os.path.exists(path):
@@ -338,7 +338,7 @@ def holds(home: Home, source: str, path: str) -> bool:
 
 
 def known_units(home: Home, source: str) -> dict[str, UnitRow]:
-    """``State.units`` for those who only look: nothing is made or written. Raises apsw.Error like ``known``."""
+    """Return ``State.units`` without creating or writing anything. Raises apsw.Error like ``known``."""
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return {}
@@ -367,7 +367,7 @@ def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str
 
 
 def _made_by(connection: apsw.Connection, source: str) -> str | None:
-    """The versions of parser and document format that made the rows of ``source``; None where there are none."""
+    """Return the versions of parser and document format that made the rows of ``source``; None if there are none."""
     return _meta(connection, f"versions {source}")
 
 
@@ -388,7 +388,7 @@ def hidden_key(path: str) -> str:
 
 
 def with_hidden(rows: dict[str, FileRow], files: Iterable[SourceFile]) -> dict[str, FileRow]:
-    """Path → row, also of those files that only a digest is known of; their rows keep that for a path."""
+    """Return path → row, also of the ``files`` that have a hidden row; such a row keeps its digest as its path."""
     hidden = {path: row for path, row in rows.items() if path.startswith(HIDDEN)}
     if not hidden:
         return rows

@@ -211,12 +211,12 @@ class Withheld:
             (folders.add if marked else folders.discard)(name)
 
     def unit(self, source: str, unit: str) -> tuple[str, bool]:
-        """(why a unit was excluded or "", whether that was by a folder that still counts as marked)."""
+        """Return (why a unit was excluded or "", True if the folder that excluded it still counts as marked)."""
         why, folder = self._kept_out().get((source, unit), ("", ""))
         return why, folder in self._marked()
 
     def rules(self, source: str, unit: str) -> str:
-        """By which rules a unit was excluded, as it was noted, "" where nothing is known of them."""
+        """Return the noted rules that excluded a unit, "" if none are known."""
         return self._kept_out().get((source, unit), ("", ""))[1]
 
     def note_unit(self, source: str, unit: str, why: str, folder: str = "", *, rules: str = "") -> None:
@@ -258,7 +258,7 @@ class Withheld:
             self._changed_units |= {key: value for key, value in other._kept_out().items() if key not in units}
 
     def check(self) -> None:
-        """Read all of it. Raises EngineMissing where it is damaged."""
+        """Read all of it. Raises EngineMissing if it is damaged."""
         self._marked()
         self._kept_out()
 
@@ -288,7 +288,7 @@ class Withheld:
         return self._units
 
     def _read(self, name: str, key: str) -> list[object]:
-        """The list of one file, empty where there is none. An empty file is none that was ever written."""
+        """Return the list in one file, empty if there is no file. An empty file is damaged: none is ever written so."""
         path = join(self._home.state, name)
         if not os.path.lexists(path):
             return []

@@ -95,7 +95,7 @@ class Records:
         self.redacted: dict[str, int] = {}
 
     def digest(self) -> str:
-        """SHA-256 of the ``consumed`` bytes, hexadecimal."""
+        """Return the SHA-256 of the ``consumed`` bytes, hexadecimal."""
         return self._hash.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
@@ -172,7 +172,7 @@ class Records:
             yield problem
 
     def _cleaned(self, raw: bytes, record: Any) -> Any:
-        """The record without secrets; the sink gets the bytes that hold just that."""
+        """Return the record without secrets, and give its bytes to the sink."""
         before = sum(self.redacted.values())
         record = clean_record(raw, record, self.redacted, self._carried)
         if self._sink is not None and type(record) is dict:
@@ -219,7 +219,7 @@ class Records:
 
 
 def without_tail(data: bytes) -> bytes:
-    """A text without the NUL bytes that a crash of the machine leaves behind it; nothing but NUL bytes stays."""
+    """Return a text without the NUL bytes that a crash leaves at its end; a text of NUL bytes alone stays."""
     return data.rstrip(b"\0") or data
 
 
@@ -238,10 +238,10 @@ def is_binary(data: bytes) -> bool:
 
 
 def value(text: str | bytes, redacted: dict[str, int] | None) -> Any:
-    """One JSON value, of a database's cell or of a whole file, redacted like every record.
+    """Return one JSON value, of a database's cell or of a whole file, redacted like every record.
 
-    ``redacted`` is added to (kind → secrets replaced); None where there is known to be none. Raises ValueError and
-    RecursionError where it is no JSON.
+    ``redacted`` is added to (kind → secrets replaced); None if there is known to be none. Raises ValueError and
+    RecursionError if it is no JSON.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     plain = text if isinstance(text, str) else raw.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -257,7 +257,8 @@ def _ended(line: bytes) -> bytes:
 
 
 def prefix_digest(path: str, length: int) -> str | None:
-    """SHA-256 of the first ``length`` bytes of ``path``, hex, or None where the file is shorter. Raises OSError."""
+    """Return the SHA-256 of the first ``length`` bytes of ``path``, hex, or None if the file is shorter. Raises
+    OSError."""
     digest = hashlib.sha256()
     with open(path, "rb") as stream:
         while length:

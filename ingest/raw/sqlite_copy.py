@@ -65,7 +65,7 @@ class Copy(NamedTuple):
 def parts(path: str) -> tuple[Part, ...]:
     """Return the database and its journals as they are now: equal tuples mean nothing was written in between.
 
-    Raises OSError where the database is not there, cannot be looked at or is not a regular file.
+    Raises OSError if the database is not there, cannot be looked at or is not a regular file.
     """
     found: list[Part] = []
     for suffix in ("", *_COMPANIONS):
@@ -91,13 +91,13 @@ def is_database(path: str) -> bool:
 
 @contextlib.contextmanager
 def copied(path: str, scratch: str) -> Iterator[Copy]:
-    """A connection to a consistent copy of the database at ``path``, in a private folder below ``scratch``.
+    """Open a consistent copy of the database at ``path``, in a private folder below ``scratch``.
 
     The copy is gone when the ``with`` ends; one that a killed process left goes with the next (``sweep``). The original
     is opened for reading only and never locked. The connection refuses to write, and trusts nothing in the schema.
 
-    Raises OSError where the original cannot be read or the copy not written, Unsettled where it never held still,
-    apsw.Error where it is no database or is damaged.
+    Raises OSError if the original cannot be read or the copy not written, Unsettled where it never held still,
+    apsw.Error if it is no database or is damaged.
     """
     make_private(scratch)
     sweep(scratch)
@@ -170,7 +170,7 @@ def _open(path: str) -> apsw.Connection:
 
 @contextlib.contextmanager
 def apart() -> Iterator[str]:
-    """A private folder for copies outside of every home, gone when the ``with`` ends.
+    """Create a private folder for copies outside of every home, removed when the ``with`` ends.
 
     One that a killed process left is removed by the next to want one. Raises OSError.
     """

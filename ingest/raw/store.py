@@ -145,7 +145,7 @@ class RawStore:
         return False
 
     def withhold(self, reading: Reading) -> bool:
-        """``remove`` from a reading that has ended; if nothing is left, drop its failures as well."""
+        """Do ``remove`` for a reading that has ended; if nothing is left, drop its failures as well."""
         del reading
         return False
 
@@ -243,7 +243,8 @@ class RawFile:
             self._raw.close()
 
     def whole(self, limit: int = MAX_WHOLE) -> tuple[bytes, str]:
-        """All unpacked bytes, and the SHA-256 (hex) of the raw file. Raises OSError, also past ``limit`` bytes."""
+        """Return all unpacked bytes, and the SHA-256 (hex) of the raw file. Raises OSError, also past ``limit``
+        bytes."""
         data = self.lines.read(limit + 1)
         if len(data) > limit:
             raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
@@ -260,7 +261,7 @@ class RawFile:
         return end_early(self._raw.number, self.status.st_size)
 
     def finish(self) -> tuple[int, str]:
-        """(bytes, SHA-256, hex) of the raw file, read to its end."""
+        """Return (bytes, SHA-256, hex) of the raw file, read to its end."""
         assert self._raw is not None
         return self._raw.finish()
 
@@ -332,7 +333,7 @@ def end_early(file: int, size: int) -> bool:
 
 
 def _after_frame(file: int, at: int, size: int) -> int:
-    """Where the frame at ``at`` ends, or a place behind the file where that holds less of it; -1 where it is none."""
+    """Return the end of the frame at ``at``, which may be past the file's end; -1 if there is no frame."""
     head = os.pread(file, _MOST, at)
     magic = int.from_bytes(head[:4], "little")
     if len(head) < 6:

@@ -117,7 +117,8 @@ def _folder(home: Home, config: Config, collection: str) -> str:
 
 
 def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """(file, the place that it was named by: itself or a folder); ``skipped`` takes why others are left out."""
+    """Yield (file, the place that named it: itself or a folder); ``skipped`` counts the reasons for leaving others
+    out."""
     for place in places:
         if place != "-" and isdir(place):
             several = list(files(place, skipped))
@@ -129,7 +130,7 @@ def _chosen(places: Sequence[str], skipped: dict[str, int]) -> Iterator[tuple[st
 
 
 def _forgotten(home: Home) -> tuple[set[str], set[str]]:
-    """Identities, and SHA-256 of files, of the articles that were forgotten."""
+    """Return the identities, and the SHA-256 of files, of the articles that were forgotten."""
     from core.tombstones import Tombstones, digests
 
     held = Tombstones(home)
@@ -159,7 +160,7 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 
 
 def _lift(home: Home, done: Added) -> None:
-    """A file that is added again is no longer forgotten."""
+    """Lift the tombstones of files that are added again."""
     from core.tombstones import Tombstones
     from runtime.forgetting.targets import Meant
 

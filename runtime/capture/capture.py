@@ -89,7 +89,7 @@ def _may_be_superseded(home: Home, older: entries.Stored) -> None:
 
 
 def _twin(home: Home, text: str, project: str, older: entries.Stored | None) -> entries.Stored | None:
-    """An entry that says the same of the same project, None where there is none, or no index to look in."""
+    """Return an entry of the same project with the same statement; None if there is none, or no index."""
     from qmd.index.catalogue import Filters
     from qmd.index.store import open_index
     from qmd.search.search import Searcher

@@ -49,12 +49,12 @@ class Stored:
         return str(self.meta.get("title") or self.entry_id)
 
     def field(self, name: str) -> str:
-        """A field of the frontmatter as text, "" where it has none."""
+        """Return a field of the frontmatter as text, "" if there is none."""
         return str(self.meta.get(name) or "")
 
 
 def paths(home: Home) -> list[str]:
-    """The files of all entries, newest first."""
+    """Return the files of all entries, newest first."""
     found = []
     for folder, folders, names in os.walk(home.inbox):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -63,14 +63,14 @@ def paths(home: Home) -> list[str]:
 
 
 def read(path: str) -> Stored:
-    """One entry. Raises OSError."""
+    """Return one entry. Raises OSError."""
     with open_regular(path) as stream:
         meta, body = split(stream.read().decode("utf-8", "replace"))
     return Stored(path, meta, body)
 
 
 def entries(home: Home) -> Iterator[Stored]:
-    """All entries, newest first; a file that cannot be read is passed over, the index's own report names it."""
+    """Return all entries, newest first; an unreadable file is left out, and the index reports it."""
     for path in paths(home):
         try:
             yield read(path)
@@ -79,9 +79,9 @@ def entries(home: Home) -> Iterator[Stored]:
 
 
 def find(home: Home, reference: str) -> Stored:
-    """The entry that ``reference`` names: its id, an end or a beginning of it, its uri or its path.
+    """Return the entry that ``reference`` names: its id, an end or a beginning of it, its uri or its path.
 
-    Raises NotFound, and BadInput where several answer to it.
+    Raises NotFound, and BadInput if several answer to it.
     """
     name = reference.strip().removeprefix("#")
     if name.startswith(SCHEME) or "/" in name:
@@ -101,7 +101,7 @@ def find(home: Home, reference: str) -> Stored:
 
 
 def store(home: Home, stored: Stored, *, edited: bool = True) -> str:
-    """Write an entry back and index it; returns a warning, "" where all went well. Raises OSError.
+    """Write an entry back and index it; returns a warning, "" if all went well. Raises OSError.
 
     Unless ``edited``, its file keeps its time, by which one that its user has changed is known
     (``runtime.capture.rescan``).
@@ -124,9 +124,9 @@ def mark_superseded(home: Home, older: Stored, by: str) -> str:
 
 
 def successor(home: Home, stored: Stored) -> Stored | None:
-    """The entry that holds now in the place of this one, itself where nothing took its place.
+    """Return the entry that is in force in place of this one, or this one itself.
 
-    An entry that was removed by hand is no successor. None where the chain ends in itself: somebody wrote that.
+    An entry that was removed by hand is no successor. None if the chain ends in itself: somebody wrote that.
     """
     names = {os.path.basename(path).removesuffix(".md"): path for path in paths(home)}
     seen = {stored.entry_id}
@@ -139,7 +139,7 @@ def successor(home: Home, stored: Stored) -> Stored | None:
 
 
 def remove(home: Home, stored: Stored) -> str:
-    """Remove an entry's file and what the index holds of it; returns a warning, "" where all went well.
+    """Remove an entry's file and what the index holds of it; returns a warning, "" if all went well.
 
     A chain closes over it: the entry that it superseded is superseded by its own successor, or is in force again.
     """
@@ -169,9 +169,9 @@ def _relate(home: Home, stored: Stored, field: str, entry: str) -> str:
 
 
 def replace(stored: Stored, text: str) -> Stored:
-    """The entry with ``text`` (frontmatter and body, as its user edited them) in place of what it was.
+    """Return the entry with ``text`` (frontmatter and body, as its user edited them).
 
-    Raises BadInput where the frontmatter is not one or is another entry's.
+    Raises BadInput if the frontmatter is not one or is another entry's.
     """
     meta, body = split(text)
     if not meta:

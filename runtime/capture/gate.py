@@ -133,7 +133,7 @@ _HEAD = 500
 
 
 def judge(text: str) -> Refusal | None:
-    """Why ``text`` is not to be kept, None where it is: the first of the rules that applies."""
+    """Return why ``text`` is refused, by the first rule that applies; None if it is accepted."""
     lines = [line for line in text.splitlines() if line.strip()]
     # The first characters of a line show its kind; some patterns take the square of a line's length.
     heads = [line[:_HEAD] for line in lines]
@@ -292,7 +292,7 @@ def _is_listing(lines: list[str]) -> bool:
 
 
 def _uncommented(lines: list[str]) -> list[str]:
-    """The lines that are no comment: code that explains itself is code."""
+    """Return the lines that are no comment: code that explains itself is code."""
     kept: list[str] = []
     end = ""
     for line in lines:

@@ -34,7 +34,7 @@ _TITLE_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A note on disk: ``uri`` is empty where no collection holds it, ``warning`` says why it is not ``indexed``."""
+    """A note on disk: ``uri`` is empty if no collection holds it, ``warning`` says why it is not ``indexed``."""
 
     entry_id: str
     path: str
@@ -46,7 +46,7 @@ class Entry:
     supersedes: str = ""
 
     def envelope(self) -> dict[str, object]:
-        """The entry as every surface reports it."""
+        """Return the entry as every surface reports it."""
         found: dict[str, object] = {"schema": 1, "ok": True, "entry_id": self.entry_id, "path": self.path}
         found |= {"uri": self.uri or None, "type": self.type, "title": self.title, "indexed": self.indexed}
         if self.supersedes:
@@ -76,8 +76,8 @@ def write(
 
     The body is a heading of type and title (search reads no frontmatter), then ``text``, redacted, else as it is,
     control characters and blank lines around it aside; ``title`` defaults to its first line that says something. Raises
-    BadInput where there is nothing to note, where ``text`` is over 100,000 characters or another field over 1,000, and
-    Internal where the file cannot be written. A failure to index is no error: it is the entry's ``warning``.
+    BadInput if there is nothing to note, where ``text`` is over 100,000 characters or another field over 1,000, and
+    Internal if the file cannot be written. A failure to index is no error: it is the entry's ``warning``.
     """
     body = redaction.shown(clean(_checked("text", text, TEXT_LIMIT))).strip("\n").rstrip()
     if not body:
@@ -120,7 +120,7 @@ def write(
 
 
 def heading(type: str, title: str) -> str:
-    """The first line of an entry's body: ``# Rejected: title``; a plain note is its title alone."""
+    """Return the first line of an entry's body: ``# Rejected: title``; a plain note is its title alone."""
     return f"# {title}" if type == "note" else f"# {type.capitalize()}: {title}"
 
 
@@ -133,12 +133,12 @@ def _grounds(why: str, alternatives: list[str]) -> str:
 
 
 def folder(home: Home, instant: float) -> str:
-    """Where an entry of ``instant`` (epoch seconds) lies: the inbox's folder of that UTC month."""
+    """Return the folder of an entry of ``instant`` (epoch seconds): the inbox's folder of that UTC month."""
     return join(home.inbox, *time.strftime("%Y %m", time.gmtime(instant)).split())
 
 
 def new_id(instant: float) -> str:
-    """An identity such as ``20261121T101500Z-5f0c93ab``, unique without asking anyone.
+    """Return an identity such as ``20261121T101500Z-5f0c93ab``, unique without asking anyone.
 
     The eight hexadecimal digits are the fraction of the second (12 bits, so that names sort by time within a second
     too) and 20 random bits.
@@ -149,7 +149,7 @@ def new_id(instant: float) -> str:
 
 
 def project_of(start: str) -> str:
-    """The top of the git work tree that holds the folder ``start``, or "" where none does."""
+    """Return the top of the git work tree around the folder ``start``, or ""."""
     while True:
         # A file in linked work trees and submodules, a folder elsewhere (gitrepository-layout(5)).
         if os.path.lexists(join(start, ".git")):
@@ -168,7 +168,7 @@ def _checked(name: str, value: str, limit: int) -> str:
 
 
 def _title(body: str) -> str:
-    """The first line with a letter or a digit in it (a rule or a fence names nothing), its heading marks taken off."""
+    """Return the first line with a letter or a digit in it (not a rule or a fence), without its heading marks."""
     lines = [line for line in map(one_line, body.splitlines()) if line]
     first = next((line for line in lines if any(map(str.isalnum, line))), lines[0] if lines else "")
     bare = first.lstrip("#")
@@ -178,7 +178,7 @@ def _title(body: str) -> str:
 
 
 def index_entry(home: Home, path: str) -> tuple[str, bool, str]:
-    """(uri, indexed, warning) of an entry's file: whatever goes wrong here, the note is on disk."""
+    """Return (uri, indexed, warning) of an entry's file: whatever goes wrong here, the note is on disk."""
     uri = ""
     try:
         from core.config import load
@@ -200,7 +200,7 @@ def index_entry(home: Home, path: str) -> tuple[str, bool, str]:
 
 
 def place(config: Config, path: str) -> tuple[str, str] | None:
-    """(collection, path below it) of the innermost collection that holds ``path``."""
+    """Return (collection, path below it) of the innermost collection that holds ``path``."""
     real = os.path.realpath(path)
     best: tuple[int, str, str] | None = None
     for name, collection in config.collections.items():

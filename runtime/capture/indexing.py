@@ -229,7 +229,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
 
     The last is so where nothing is known of the source yet, or its documents are of another version; with ``whole``,
     that run is made first. Once this has returned anything else, the index has the file's documents as they are on
-    disk, whoever wrote them. Raises LockContention where another run does not end within ``wait_s`` seconds, Internal,
+    disk, whoever wrote them. Raises LockContention if another run does not end within ``wait_s`` seconds, Internal,
     and EngineMissing also where the transcript cannot be read.
     """
     from core.config import load
@@ -388,13 +388,13 @@ def _rescan(home: Home, config: Config) -> dict[str, int] | None:
 
 
 def projects(connection: apsw.Connection) -> list[str]:
-    """The folders that sessions worked in."""
+    """Return the folders that sessions worked in."""
     rows = catalogue.rows(connection, catalogue.Filters((_DISTILLED,), fields=(("project", "GLOB", "/*"),)))
     return sorted({str(catalogue.Document(row).fields["project"]) for row in rows})
 
 
 def _has_collection(config: Config, source: str) -> None:
-    """Raises BadInput where what the source makes would be found by no question."""
+    """Raise BadInput if no question would find the documents of the source."""
     name = registry.source(source).collection
     if name not in config.collections:
         raise BadInput(f"there is no collection {name!r} for it", f"add `{name}: {{path: {name}}}` to {config.own}")
@@ -455,7 +455,8 @@ def _ingest(
     reading: dict[str, Any],
     enqueue: bool,
 ) -> tuple[dict[str, Ledger], int, dict[str, tuple[int, int]]]:
-    """The ledgers, how many documents were queued for distillation, and collection → (added, updated) in the index.
+    """Return the ledgers, the number of documents queued for distillation, and collection → (added, updated) in the
+    index.
 
     ``reading``: see ``ingest.pipeline.run.run``.
     """
@@ -515,7 +516,7 @@ class _Indexer:
                 raise
 
     def written(self) -> dict[str, tuple[int, int]]:
-        """Collection → how many documents are new and how many are changed, once the ``with`` has ended."""
+        """Return collection → (new documents, changed documents), once the ``with`` has ended."""
         found: dict[str, tuple[int, int]] = {}
         for (collection, _), new in self._changed.items():
             added, updated = found.get(collection, (0, 0))

@@ -85,7 +85,7 @@ def _fill(home: Home, config: Config, report: dict[str, Any], folder: str | None
 
 
 def _held(home: Home) -> dict[str, int]:
-    """How many documents the index holds, by collection, most first."""
+    """Return the number of documents in the index, by collection, most first."""
     from qmd.index.store import open_index
 
     connection = open_index(home.index)
@@ -107,7 +107,7 @@ def _write_config(home: Home) -> bool:
 
 
 def _sessions(home: Home, folder: str | None) -> int:
-    """How many transcripts there are to index, Claude Code's subagents' not counted."""
+    """Return the number of transcripts to index, without those of Claude Code's subagents."""
     from ingest import registry
 
     found: list[SourceFile] = []
@@ -119,7 +119,7 @@ def _sessions(home: Home, folder: str | None) -> int:
 
 
 def _documents(home: Home) -> list[str]:
-    """The sessions that the brain holds, as paths of markdown files."""
+    """Return the sessions in the corpus, as paths of markdown files."""
     folder = home.path(_COLLECTION)
     try:
         return [join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".md")]
@@ -134,7 +134,7 @@ def _holds_sessions(home: Home) -> bool:
 
 
 def _question(home: Home, config: Config) -> str | None:
-    """The words of the newest session's title: something this memory must be able to answer."""
+    """Return the words of the newest session's title: a question that this memory must be able to answer."""
     from core import clock
     from runtime.asking.recent import recent
 
@@ -145,7 +145,7 @@ def _question(home: Home, config: Config) -> str | None:
 
 
 def _answer(home: Home, config: Config, question: str) -> dict[str, Any]:
-    """The envelope of the first question; one that could not be answered does not undo what was set up."""
+    """Return the envelope of the first question; a failure does not undo the set-up."""
     from runtime.asking.ask import Asker, Request
 
     try:

@@ -31,7 +31,8 @@ def dry_run(
     rebuild: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Any]:
-    """The envelope of ``brain index --dry-run --json``. Raises BadInput, and Internal where the state is damaged."""
+    """Return the envelope of ``brain index --dry-run --json``. Raises BadInput, and Internal if the state is
+    damaged."""
     started = time.perf_counter()
     found: dict[str, Any] = {}
     for name in chosen(home, source, roots):
@@ -58,7 +59,7 @@ def dry_run(
 
 
 def _projects(home: Home) -> list[str]:
-    """The folders that sessions worked in, as the index has them."""
+    """Return the folders that sessions worked in, as the index has them."""
     if not exists(home.index):
         return []
     connection = open_index(home.index)

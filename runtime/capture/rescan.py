@@ -42,9 +42,9 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 def rescan(home: Home, config: Config) -> dict[str, int] | None:
-    """Go through the corpus and the archive if they have not been under this policy; returns kind → replaced.
+    """Apply this redaction policy to the corpus and the archive, if it is new to them; return kind → replaced.
 
-    None where there was nothing to do. Only files below the home that ``is_own`` are changed: the rest is its owner's,
+    None if there was nothing to do. Only files below the home that ``is_own`` are changed: the rest is its owner's,
     and is redacted when it is shown. Cut short, it is done once more. Raises OSError, apsw.Error and LockContention.
     """
     policy = Policy(config.data)
@@ -113,7 +113,8 @@ def is_own(data: bytes, written: float) -> bool:
 
 
 def document(data: bytes, counts: dict[str, int]) -> bytes:
-    """A document's bytes without secrets: its fields one by one, so that no replacement can break the frontmatter."""
+    """Return a document's bytes without secrets: its fields one by one, so that no replacement can break the
+    frontmatter."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

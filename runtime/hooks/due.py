@@ -52,7 +52,7 @@ def done(home: Home, key: str, at: float | None = None) -> None:
 
 
 def read(home: Home, key: str) -> dict[str, Any] | None:
-    """One note, None where it is gone or none."""
+    """Return one note, None if it is gone or damaged."""
     import json
 
     data = read_or_none(_place(home, key))
@@ -65,7 +65,7 @@ def read(home: Home, key: str) -> dict[str, Any] | None:
 
 
 def waiting(home: Home) -> list[tuple[str, dict[str, Any]]]:
-    """(key, note) of all that is due, the oldest first."""
+    """Return (key, note) of all that is due, the oldest first."""
     try:
         names = os.listdir(join(home.state, "hooks", "due"))
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def waiting(home: Home) -> list[tuple[str, dict[str, Any]]]:
 
 
 def missed(home: Home, now: float) -> list[dict[str, Any]]:
-    """The notes that have been there for longer than a hook takes."""
+    """Return the notes that are older than a hook takes."""
     return [note for _, note in waiting(home) if now - note["at"] > _GRACE_S]
 
 

@@ -44,14 +44,15 @@ _IDLE_S = 60
 
 
 def silenced(environ: Mapping[str, str]) -> str:
-    """Why hooks do nothing in this environment, "" where they work: the kill switch, or a brain that runs the agent."""
+    """Return why hooks do nothing in this environment (the kill switch, or a brain that runs the agent), "" if they
+    work."""
     if (environ.get("BRAIN_HOOKS") or "").strip().lower() in ("off", "0", "false", "no"):
         return "BRAIN_HOOKS=off"
     return next((name for name in (_GUARD, "BRAIN_DISTILLING") if environ.get(name)), "")
 
 
 def payload(data: bytes) -> dict[str, Any]:
-    """A hook's input as Claude Code documents it. Raises BadInput where it is none."""
+    """Return a hook's input as Claude Code documents it. Raises BadInput if it is invalid."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -62,7 +63,7 @@ def payload(data: bytes) -> dict[str, Any]:
 
 
 def transcript(given: Mapping[str, Any]) -> str:
-    """The path of the transcript that the event is about: a subagent's own where there is one. Raises BadInput."""
+    """Return the path of the event's transcript: a subagent's own if there is one. Raises BadInput."""
     for name in ("agent_transcript_path", "transcript_path"):
         path = given.get(name)
         if isinstance(path, str) and path:
@@ -76,7 +77,7 @@ def transcript(given: Mapping[str, Any]) -> str:
 def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Index the event's transcript, or have it indexed; returns what was done, for telemetry.
 
-    Raises BrainError and OSError where not even the note could be made.
+    Raises BrainError and OSError if not even the note could be made.
     """
     path = transcript(given)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -272,7 +273,7 @@ def _holds(path: str, wanted: str) -> bool:
 
 
 def misses(home: Home, given: Mapping[str, Any], now: float) -> str:
-    """One line on sessions that should have been indexed and were not; "" where there are none.
+    """Return one line on sessions that should have been indexed and were not; "" if there are none.
 
     Looked for are notes that nobody settled, and transcripts that a cheap stat finds new or grown since the last run:
     a hook that never ran leaves no note.
@@ -298,7 +299,7 @@ def _idle(path: str, now: float) -> bool:
 
 
 def excluded(home: Home, path: str, cwd: str) -> str:
-    """Why the brain keeps out of a session (its transcript, the folder it works in), "" where it does not."""
+    """Return why a session (its transcript, the folder it works in) is excluded, "" if it is not."""
     from ingest.policy.exclusions import Rules
     from ingest.registry import settings
 

@@ -46,7 +46,8 @@ class Spoken:
 
 
 def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool) -> Spoken:
-    """The context that one event adds (``verb``: session-start or prompt). Raises BrainError, OSError, apsw.Error."""
+    """Return the context that one event adds (``verb``: session-start or prompt). Raises BrainError, OSError,
+    apsw.Error."""
     from runtime.hooks import hooks
 
     lines = []
@@ -153,7 +154,7 @@ def _trusted(config: Config, trust: str) -> tuple[str, ...]:
 
 
 def _item(hit: Mapping[str, Any]) -> str:
-    """One hit: its title, age, trust, place, and a little of its text."""
+    """Return one hit as text: its title, age, trust, place, and a little of its text."""
     kind = hit["trust"] if not hit.get("type") else f"{hit['trust']}, {agents.line(str(hit['type']), 20)}"
     where = agents.line(hit["uri"], 200)
     head = f"- {agents.line(hit['title'], 120)} ({hit['age']}, {hit['date'][:10]}; {kind}) {where}"
