@@ -1,4 +1,4 @@
-"""What is excluded stays out where its folder is told by a sign alone: a slug, a digest, another file's session."""
+"""An exclusion holds if only an id of the folder is known: a slug, a digest, another file's session."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_slug_is_compared_with_rules_as_it_is_made_of_a_path(rule: str, slug: 
     assert bool(Signs(Globs([rule])).covering(of_slug(slug))) is covers
 
 
-def test_a_slug_that_stands_for_a_folder_of_this_machine_is_that_folder(tmp_path: Path) -> None:
+def test_a_slug_of_a_folder_on_this_machine_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "acme-api").mkdir()
     (tmp_path / "acme").mkdir()
     rules = Signs(Globs([str(tmp_path / "acme")]))
@@ -73,7 +73,7 @@ def test_transcripts_of_an_excluded_folder_that_only_their_own_folder_names_stay
     assert ledger.skipped == {"excluded: project": 1, "excluded: .brain-ignore": 1}
 
 
-def test_a_digest_tells_the_folder_of_a_rule_and_those_below_it_that_are_there(tmp_path: Path) -> None:
+def test_a_digest_identifies_a_rules_folder_and_existing_folders_below_it(tmp_path: Path) -> None:
     (tmp_path / "acme" / "api").mkdir(parents=True)
     rules = Signs(Globs([str(tmp_path / "acme"), "web"]))
     for name, covers in (("acme", True), ("acme/api", True), ("acme/gone", False), ("other", False)):

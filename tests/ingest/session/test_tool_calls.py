@@ -1,4 +1,4 @@
-"""What a user may later search for: the call, never what came back."""
+"""Tool calls become searchable lines, without their results."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_failures_first_lines_are_kept_and_no_more() -> None:
     assert error_lines("10%\r50%\r100% fatal\n") == "  ! 100% fatal"
 
 
-def test_what_went_wrong_is_kept_though_it_stands_at_the_end() -> None:
+def test_an_error_at_the_end_of_an_output_is_kept() -> None:
     traceback = "Exit code 1\nTraceback (most recent call last):\n" + '  File "a.py", line 1, in f\n    f()\n' * 9
     kept = error_lines(traceback + "sqlite3.OperationalError: database is locked\n")
     assert kept.endswith("  ! sqlite3.OperationalError: database is locked")

@@ -12,7 +12,7 @@ from ingest.source import Source
 
 
 class _Named(Source):
-    """A source whose readings are the paths of its files."""
+    """A source that yields the paths of its files as readings."""
 
     name = "claude"
 

@@ -39,7 +39,7 @@ def _shown(body: str) -> list[int]:
     return [int(number) for number in re.findall(r"^piece (\d+)\.+$", body, re.M)]
 
 
-def test_what_fits_is_whole(home: Home, tmp_path: Path) -> None:
+def test_a_session_that_fits_is_whole(home: Home, tmp_path: Path) -> None:
     save(tmp_path / "in/a.jsonl", *_talk(40))
     ledger = ingest(home, tmp_path / "in")
     meta, body = document(home)
@@ -66,7 +66,7 @@ def test_the_middle_is_left_out_marked_and_counted(home: Home, tmp_path: Path) -
     assert again.as_dict()["truncated"] == ledger.as_dict()["truncated"]
 
 
-def test_what_follows_the_gap_is_a_turn_of_its_own(home: Home, tmp_path: Path) -> None:
+def test_the_text_after_a_gap_is_a_turn_of_its_own(home: Home, tmp_path: Path) -> None:
     s = Script()
     pieces = [s.assistant(text(f"piece {n}".ljust(PIECE, ".")), thinking("so"), message="one") for n in range(100)]
     save(tmp_path / "in/a.jsonl", s.user("go"), *pieces)

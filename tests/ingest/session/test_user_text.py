@@ -31,12 +31,12 @@ def test_blocks_at_the_ends_are_cut_and_those_in_the_midst_are_a_persons(text: s
     ("<note>x</note>\nWhy?", False), ("<note>x</note>\nWhy?\n<note>y</note>", False), ("Why?\n<note>x</note>", False),
     ("<note>x</note> is <note> and </note>", False), ("<note>See </note> there.</note>\nWhy?", False),
     ("<note> is a tag", False), ("<notes>x</notes>", False), ("", False)])  # fmt: skip
-def test_a_block_that_quotes_its_own_tag_is_whole_and_words_beside_blocks_are_not(text: str, is_theirs: bool) -> None:
+def test_a_block_that_quotes_its_own_tag_is_whole_and_words_next_to_blocks_are_not(text: str, is_theirs: bool) -> None:
     assert is_whole(text, ("note", "file")) is is_theirs
 
 
 @given(st.lists(st.sampled_from(("<note>", "</note>", '<file name="', "</file>", "\n", " ", "Why?"))))
-def test_what_is_cut_is_blocks_alone(parts: list[str]) -> None:
+def test_only_blocks_are_cut(parts: list[str]) -> None:
     text = "".join(parts)
     assert trimmed(text, NOTES) in text
     assert "Here." in trimmed(f"Here.\n{text}\nHere.", NOTES)

@@ -87,7 +87,7 @@ def test_joined_and_malformed_lines_lose_nothing_else_and_are_counted(home: Home
     ]
 
 
-def test_without_timestamps_the_date_is_the_files_and_says_so(home: Home, tmp_path: Path) -> None:
+def test_without_timestamps_the_date_is_the_files_mtime(home: Home, tmp_path: Path) -> None:
     path = save(tmp_path / f"{SESSION}.jsonl", Script().user("undated", timestamp="yesterday"))
     os.utime(path, (1_700_000_000, 1_700_000_000))
     ingest(home, tmp_path)
@@ -127,7 +127,7 @@ def test_unknown_records_blocks_and_subtypes_are_counted_with_a_first_example(ho
     assert ingest(home, tmp_path).unknown == found  # remembered, though nothing was read again
 
 
-def test_fields_that_are_not_known_are_counted_and_shown_without_what_they_say(home: Home, tmp_path: Path) -> None:
+def test_unknown_fields_are_counted_without_their_content(home: Home, tmp_path: Path) -> None:
     s = Script()
     path = save(
         tmp_path / f"{SESSION}.jsonl",

@@ -136,7 +136,7 @@ def test_a_record_repeated_in_one_file_counts_once(home: Home, tmp_path: Path) -
 # Pitfall 9 is test_records.py's; here: through the whole path.
 
 
-def test_a_task_is_known_though_its_call_and_its_result_stand_twice(home: Home, tmp_path: Path) -> None:
+def test_a_task_is_known_if_its_call_and_its_result_are_repeated(home: Home, tmp_path: Path) -> None:
     script = Script()
     call = script.assistant(tool("Task", "t1", description="Count them", subagent_type="counter", prompt="Count"))
     done = script.result("t1", outcome={"agentId": "a1", "status": "completed"})

@@ -152,9 +152,7 @@ def test_a_compressed_rollout_is_read_and_not_twice(home: Home, tmp_path: Path) 
     assert ingest(home, tmp_path).unchanged == 1
 
 
-def test_a_compressed_rollout_that_ends_between_two_lines_and_within_a_frame_says_so(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_compressed_rollout_that_ends_between_lines_within_a_frame_is_cut_short(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     lines = [json.dumps(record) + "\n" for record in [make.meta(), *make.asked("Why?"), *make.said("So.")]]
     packer = zstandard.ZstdCompressor().compressobj()
@@ -184,7 +182,7 @@ def test_a_compressed_rollout_of_which_nothing_is_left_has_failed_and_is_not_emp
     assert document(home)
 
 
-def test_a_compressed_rollout_that_is_cut_short_says_so(home: Home, tmp_path: Path) -> None:
+def test_a_compressed_rollout_that_ends_within_a_line_is_cut_short(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     lines = "".join(json.dumps(record) + "\n" for record in [make.meta(), *make.asked("Why?")])
     (tmp_path / f"{NAME}.zst").write_bytes(zstandard.compress((lines + '{"timestamp": "20').encode()))
@@ -317,7 +315,7 @@ def test_blocks_are_found_by_looking_at_a_text_a_few_times_however_many_there_ar
 
 
 @given(st.lists(st.sampled_from(["<proposed_plan>", "</proposed_plan>", "a", "<", ">"])).map("".join))
-def test_plans_are_what_stands_between_their_tags(text: str) -> None:
+def test_plans_are_the_texts_between_their_tags(text: str) -> None:
     said, *plans = answer_pieces(text)
     first, *blocks = text.split("<proposed_plan>")
     assert "<proposed_plan>" not in said

@@ -1,4 +1,4 @@
-"""A subagent of Codex's that was forked repeats nothing of its parent's, where its file tells the two apart."""
+"""A forked subagent of Codex repeats nothing of its parent, if its file separates the two."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_forked_agent_begins_with_its_own_first_turn(home: Home, tmp_path: Pat
 
 
 @pytest.mark.parametrize("output", [FORKED, {"content": FORKED, "success": True}])
-def test_the_first_versions_say_where_the_copy_ends(home: Home, tmp_path: Path, output: Any) -> None:
+def test_the_first_versions_mark_the_end_of_the_copy(home: Home, tmp_path: Path, output: Any) -> None:
     make = Rollout()
     mark = make.item("function_call_output", call_id="spawn", output=output)
     save(place(tmp_path), forked(make, turns=(None,)), mark, make.asked("Find the lock"), make.said("Here."))
@@ -58,7 +58,9 @@ def test_the_first_versions_say_where_the_copy_ends(home: Home, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("turns", [(None,), ("0",), (TURN.replace("-7", "-4"),)], ids=["none", "number", "version 4"])
-def test_where_nothing_tells_them_apart_all_stays(home: Home, tmp_path: Path, turns: tuple[str | None, ...]) -> None:
+def test_if_nothing_separates_the_copy_everything_stays(
+    home: Home, tmp_path: Path, turns: tuple[str | None, ...]
+) -> None:
     make = Rollout()
     save(place(tmp_path), forked(make, turns=turns), turn(make, None, "Find the lock", "Here."))
     ingest(home, tmp_path)
@@ -81,7 +83,7 @@ def test_an_agent_that_was_not_forked_keeps_all(home: Home, tmp_path: Path) -> N
     assert "Find the lock" in document(home, CHILD)[1]
 
 
-def test_an_agent_that_was_read_before_its_first_turn_is_made_anew(home: Home, tmp_path: Path) -> None:
+def test_an_agent_that_was_read_before_its_first_turn_is_composed_again(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     copied = forked(make)
     save(place(tmp_path), copied)
@@ -94,7 +96,7 @@ def test_an_agent_that_was_read_before_its_first_turn_is_made_anew(home: Home, t
     assert from_the_archive_alone(home, "codex", tmp_path / "there") == before
 
 
-def test_the_parent_says_what_it_said(home: Home, tmp_path: Path) -> None:
+def test_the_parent_keeps_its_own_words(home: Home, tmp_path: Path) -> None:
     make = Rollout()
     mark = make.item("function_call_output", call_id="c", output=FORKED)
     path = tmp_path / f"there/rollout-2026-04-28T09-00-00-{SESSION}.jsonl"

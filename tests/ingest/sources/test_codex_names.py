@@ -1,4 +1,4 @@
-"""Codex CLI: what a session was named last is its title, also where only the index of sessions tells it."""
+"""Codex CLI: a session's last name is its title, also if only the index of sessions has it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_rename_reaches_the_title_though_the_transcript_is_the_same(home: Home
     assert (again.ingested, again.written) == (0, 0)
 
 
-def test_an_index_that_is_written_anew_is_read_from_its_beginning(home: Home, place: Path) -> None:
+def test_a_rewritten_index_is_read_from_its_beginning(home: Home, place: Path) -> None:
     named(place, SESSION, "Old")
     ingest(home, place)
     (place / "session_index.jsonl").unlink()
@@ -79,7 +79,7 @@ def test_an_index_that_is_written_anew_is_read_from_its_beginning(home: Home, pl
     assert (title(home), title(home, OTHER)) == ("New", "Of the other")
 
 
-def test_the_later_of_two_names_stands(home: Home, place: Path) -> None:
+def test_the_later_of_two_names_counts(home: Home, place: Path) -> None:
     rollout = place / "sessions/2026/04/28" / NAME
     with rollout.open("a", encoding="utf-8") as stream:
         for minute, name in ((1, "By the transcript"), (3, "Later by the transcript")):
@@ -221,7 +221,7 @@ def test_a_title_that_codex_made_of_the_prompt_is_none(
     assert title(home) == (given if is_name else "Why a?")
 
 
-def test_that_codex_writes_to_its_database_is_no_news(home: Home, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_of_codex_to_its_database_is_no_news(home: Home, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(place))
     stored(place, (SESSION, "A name", "", ""))
     for path in place.rglob("*"):

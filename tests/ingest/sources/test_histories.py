@@ -1,4 +1,4 @@
-"""What was typed in a session whose transcript is gone becomes a document of its own, and of no other session."""
+"""Prompts of a session without a transcript become a document of that session alone."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def tool(home: Home, tmp_path: Path, kind: Kind) -> Tool:
 
 
 @each_kind
-def test_a_session_without_a_transcript_is_told_by_its_prompts_and_one_with_is_not(tool: Tool, kind: Kind) -> None:
+def test_only_a_session_without_a_transcript_is_made_of_its_prompts(tool: Tool, kind: Kind) -> None:
     would = rehearse(tool.home, kind.source, [str(tool.root)], trust_stat=True)
     ledger = tool.ingest()
     assert would["would"]["new"] == ledger.documents == ledger.written == 2
@@ -263,7 +263,7 @@ def test_one_transcript_read_alone_takes_the_place_too(tool: Tool, kind: Kind) -
 
 
 @each_kind
-def test_what_a_history_drops_stays(tool: Tool, kind: Kind) -> None:
+def test_prompts_that_a_history_drops_stay(tool: Tool, kind: Kind) -> None:
     tool.ingest()
     held = corpus(tool.home)[tool.name(GONE)]
     tool.said = tool.said[2:]
@@ -334,7 +334,7 @@ def test_histories_are_looked_for_where_the_tools_keep_them_and_are_no_news(home
 
 
 @pytest.mark.parametrize("kind", KINDS[1:2], ids=["gemini"])
-def test_what_was_typed_after_a_session_was_resumed_is_told_by_that_one(tool: Tool) -> None:
+def test_prompts_after_a_resume_belong_to_the_resumed_session(tool: Tool) -> None:
     path = tool.folder / "chats/session-2026-04-28T09-30-55555555.json"
     test_gemini.whole(path, test_gemini.user("m1", f"Where is the walrus? {TOKEN}"), sessionId="5" * 36)
     tool.ingest()

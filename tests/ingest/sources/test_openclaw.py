@@ -1,4 +1,4 @@
-"""OpenClaw since 2026.9: sessions in cold storage, and what its database says of them beside their entries."""
+"""OpenClaw since 2026.9: sessions in cold storage, and facts of sessions in its database."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_session_in_cold_storage_is_read_from_its_file_and_from_the_archive(ho
     assert from_the_archive_alone(home, "openclaw", tmp_path / "agents") == before
 
 
-def test_a_command_that_failed_says_so_though_its_call_ended_well(home: Home, tmp_path: Path) -> None:
+def test_a_failed_command_is_marked_although_its_call_succeeded(home: Home, tmp_path: Path) -> None:
     tree = Tree().user("Go").said(tool("exec", command="make"), tool("exec", "t2", command="ls"))
     tree.result("t1", "boom\n\n(Command exited with code 2)", error=False).result("t2", "a\n", error=False)
     for record, code in zip(tree.records[-2:], (2, 0), strict=True):
@@ -151,7 +151,7 @@ COPIES = ("pre-doctor-branch-repair-2026-05-02T00-00-00-000Z.bak", "broken-17770
 ASIDE = ("bak-1220-1777000000", "lock", "3f2a.tmp", "codex-app-server.json", "codex-app-server-binding.json.bak")
 
 
-def test_what_only_a_copy_of_a_transcript_still_has_is_read_once(home: Home, tmp_path: Path) -> None:
+def test_records_that_only_a_copy_of_a_transcript_has_are_read_once(home: Home, tmp_path: Path) -> None:
     """Doctor's repair leaves out a branch and keeps it in a copy: openclaw/openclaw issue 127222."""
     whole = Tree("s0").user("How is the kettle wired?").said(text("Brown to live."))
     head = list(whole.records)

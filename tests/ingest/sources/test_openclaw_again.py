@@ -1,4 +1,4 @@
-"""What stands twice in a transcript of OpenClaw's, under other ids, was said once."""
+"""Messages that a transcript of OpenClaw repeats under other ids are shown once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def body(home: Home) -> str:
     return document(home, "openclaw__s-1.md")[1]
 
 
-def test_what_follows_a_prompt_that_was_rewritten_stands_once(home: Home, tmp_path: Path) -> None:
+def test_records_after_a_rewritten_prompt_are_shown_once(home: Home, tmp_path: Path) -> None:
     tree = turn(Channel("s-1"), 0, "Why?", "No rule.").again(1, 4, "Why?")
     turn(tree, 100, "And now?", "Mended.").again(9, 12, "And now?")
     tree.save(place(tmp_path))
@@ -69,7 +69,7 @@ def test_what_follows_a_prompt_that_was_rewritten_stands_once(home: Home, tmp_pa
     assert from_the_archive_alone(home, "openclaw", tmp_path / "there") == before
 
 
-def test_a_prompt_that_was_enrolled_twice_stands_once(home: Home, tmp_path: Path) -> None:
+def test_a_prompt_that_was_enrolled_twice_is_shown_once(home: Home, tmp_path: Path) -> None:
     tree = Channel("s-1").message(0, "user", text("Why?"), idempotencyKey="k")
     tree.message(40, "user", text(f"{ENVELOPE}Why?"), idempotencyKey="k")
     tree.records[-1]["parentId"] = None
@@ -80,7 +80,7 @@ def test_a_prompt_that_was_enrolled_twice_stands_once(home: Home, tmp_path: Path
     assert "So." in body(home)
 
 
-def test_a_repaired_transcript_and_its_copy_say_each_thing_once(home: Home, tmp_path: Path) -> None:
+def test_a_repaired_transcript_and_its_copy_show_each_message_once(home: Home, tmp_path: Path) -> None:
     tree = turn(Channel("s-1"), 0, "Why?", "No rule.").again(1, 4, "Why?")
     tree.save(place(tmp_path, "s-1.jsonl.pre-doctor-1.bak"))
     tree.records = [tree.records[0], *tree.records[5:]]
@@ -89,7 +89,7 @@ def test_a_repaired_transcript_and_its_copy_say_each_thing_once(home: Home, tmp_
     assert [body(home).count(said) for said in ("\nWhy?", "No rule.", "- bash: make")] == [1, 1, 1]
 
 
-def test_rows_of_a_database_say_each_thing_once(home: Home, tmp_path: Path) -> None:
+def test_rows_of_a_database_show_each_message_once(home: Home, tmp_path: Path) -> None:
     tree = turn(Channel("s-1"), 0, "Why?", "No rule.").again(1, 4, "Why?")
     database(tmp_path / "there", ("s-1", tree)).close()
     ingest(home, tmp_path)
@@ -98,7 +98,7 @@ def test_rows_of_a_database_say_each_thing_once(home: Home, tmp_path: Path) -> N
     assert from_the_archive_alone(home, "openclaw", tmp_path / "there") == before
 
 
-def test_what_is_said_again_at_another_time_stands_twice(home: Home, tmp_path: Path) -> None:
+def test_words_that_are_repeated_at_another_time_are_shown_twice(home: Home, tmp_path: Path) -> None:
     tree = Channel("s-1")
     for at in (0, 100):
         tree.message(at, "user", text("continue"))
@@ -109,7 +109,7 @@ def test_what_is_said_again_at_another_time_stands_twice(home: Home, tmp_path: P
 
 
 @pytest.mark.parametrize("words", ["Done.", "Done. And more."])
-def test_what_was_kept_in_pieces_of_one_answer_stays(home: Home, tmp_path: Path, words: str) -> None:
+def test_pieces_of_one_answer_are_all_shown(home: Home, tmp_path: Path, words: str) -> None:
     tree = Channel("s-1").message(0, "user", text("Why?")).message(1, "assistant", text(words), responseId="r")
     tree.message(1, "assistant", tool("bash", "t1", command="make"), responseId="r")
     tree.save(place(tmp_path))

@@ -207,7 +207,7 @@ NAME = f"2026-04-28T09-00-00-000Z_{ID}.jsonl"
     ("setting", "source"),
     [("PI_CODING_AGENT_SESSION_DIR", "pi"), ("sessionDir", "pi"), ("OPENCLAW_STATE_DIR", "openclaw")],
 )
-def test_a_transcript_is_the_tools_whose_setting_names_its_place_whatever_folders_are_called(
+def test_a_transcript_belongs_to_the_tool_that_has_its_place_in_its_settings(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, setting: str, source: str
 ) -> None:
     place = tmp_path / "agents" / "api" / "sessions" if source == "pi" else tmp_path / "--state--"
@@ -229,7 +229,7 @@ def test_a_transcript_is_the_tools_whose_setting_names_its_place_whatever_folder
     assert from_the_archive_alone(home, source, place).keys() == {f"{source}__{ID}.md"}
 
 
-def test_what_only_one_tool_writes_says_more_than_how_folders_are_called(home: Home, tmp_path: Path) -> None:
+def test_entries_that_one_tool_writes_count_more_than_names_of_folders(home: Home, tmp_path: Path) -> None:
     typed().save(tmp_path / "agents" / "api" / "sessions" / NAME)
     assert ingest(home, tmp_path / "agents", "openclaw").skipped == {OTHERS["openclaw"]: 1}
     assert ingest(home, tmp_path / "agents").ingested == 1
@@ -237,9 +237,7 @@ def test_what_only_one_tool_writes_says_more_than_how_folders_are_called(home: H
 
 
 @pytest.mark.parametrize("source", ["pi", "openclaw"])
-def test_folders_of_collections_yml_say_whose_their_transcripts_are_unless_these_do(
-    home: Home, tmp_path: Path, source: str
-) -> None:
+def test_folders_of_collections_yml_decide_unless_their_transcripts_do(home: Home, tmp_path: Path, source: str) -> None:
     place = tmp_path / "agents" / "api" / "sessions"
     Tree("either").user("Hi").save(place / "2026-04-28T09-00-00-000Z_either.jsonl")
     Tree("clear").entry("custom", customType="model-snapshot", data={}).user("Hi").save(place / "clear.jsonl")
