@@ -1,17 +1,19 @@
-"""A transcript longer than a document keeps its beginning and, more of it, its end, and says what is missing where."""
+"""A transcript longer than a document keeps its beginning and its end, and marks the gap between them."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.home import Home
+from ingest.raw.store import DISK
 from ingest.session import events as window
+from ingest.sources.claude.source import SOURCE
 from tests.ingest.transcripts import SESSION, Record, Script, corpus, document, ingest, save, text, thinking
 
 PIECE = 40
@@ -27,6 +29,7 @@ def _short_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "MAX_HEAD", 10 * 100)
     monkeypatch.setattr(window, "OVERHEAD", 60)
     monkeypatch.setattr("ingest.sources.claude.parser.MAX_DOCUMENT", 40 * 100)
+    monkeypatch.setattr("ingest.session.session.MAX_DOCUMENT", 40 * 100)
 
 
 def _talk(count: int, **common: str) -> list[Record]:
@@ -79,6 +82,12 @@ def test_the_text_after_a_gap_is_a_turn_of_its_own(home: Home, tmp_path: Path) -
     assert _shown(after)[-1] == 99
 
 
+def _part(folder: Path, records: list[Record]) -> Any:
+    """Return the part of the session in a file of these records."""
+    *_, reading = SOURCE.parse(str(save(folder / "a.jsonl", *records)), DISK)
+    return reading.parts[SESSION]
+
+
 @pytest.mark.long
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -95,16 +104,11 @@ def test_any_split_of_a_long_session_over_files_makes_the_document_of_the_whole(
     for _ in range(data.draw(st.integers(0, 2))):
         start = data.draw(st.integers(0, total - 1))
         files.append(records[start : data.draw(st.integers(start + 1, total))])
-    results = []
-    for split in ([records], files, data.draw(st.permutations(files))):
-        place = Path(tempfile.mkdtemp(dir=tmp_path))
-        home = Home(str(place / "home"))
-        home.make()
-        for number, part in enumerate(split):
-            save(place / f"in/{number}.jsonl", *part)
-        ingest(home, place / "in")
-        results.append(corpus(home)[f"{SESSION}.md"])
-    assert results[0] == results[1] == results[2]
+    whole, parted, permuted = (
+        SOURCE.compose(SESSION, [_part(tmp_path, part) for part in split])
+        for split in ([records], files, data.draw(st.permutations(files)))
+    )
+    assert whole == parted == permuted
 
 
 def test_a_copy_that_went_its_own_way_is_placed_where_it_left_and_counted_once(home: Home, tmp_path: Path) -> None:

@@ -12,17 +12,31 @@ import pytest
 
 from core.document import split
 from core.home import Home
+from ingest.pipeline.ledger import Ledger
 from ingest.sources.claude import source as claude
 from tests.ingest.transcripts import corpus, documents, ingest
 
 FOLDERS = ("claude", "claude-growing-chains", "claude-fragments", "claude-synthetic")
 
 
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> dict[str, tuple[Home, Ledger]]:
+    """A home for each folder of samples, which is indexed, with the ledger of that run; nobody writes to them."""
+    made: dict[str, tuple[Home, Ledger]] = {}
+    for folder in FOLDERS:
+        home = Home(str(tmp_path_factory.mktemp(folder)))
+        home.make()
+        made[folder] = (home, ingest(home, shared / "samples" / folder))
+    return made
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_file_is_accounted_for_and_then_unchanged(home: Home, shared: Path, folder: str) -> None:
+def test_every_file_is_accounted_for_and_then_unchanged(
+    sampled: dict[str, tuple[Home, Ledger]], shared: Path, folder: str
+) -> None:
     place = shared / "samples" / folder
     files = [path for path in place.rglob("*.jsonl") if path.is_file()]
-    first = ingest(home, place)
+    home, first = sampled[folder]
     assert first.seen == len(files)
     assert first.ingested + sum(first.skipped.values()) + first.failed_files == len(files)
     assert first.failed_files == 0
@@ -32,13 +46,14 @@ def test_every_file_is_accounted_for_and_then_unchanged(home: Home, shared: Path
     assert second.unknown == first.unknown
 
 
-def test_nothing_in_the_real_transcripts_is_unknown(home: Home, shared: Path) -> None:
-    assert ingest(home, shared / "samples/claude").unknown == {}
+def test_nothing_in_the_real_transcripts_is_unknown(sampled: dict[str, tuple[Home, Ledger]]) -> None:
+    assert sampled["claude"][1].unknown == {}
 
 
-def test_every_document_is_well_formed_and_free_of_the_machine_it_was_made_on(home: Home, shared: Path) -> None:
-    ingest(home, shared / "samples/claude")
-    made = corpus(home)
+def test_every_document_is_well_formed_and_free_of_the_machine_it_was_made_on(
+    sampled: dict[str, tuple[Home, Ledger]], shared: Path
+) -> None:
+    made = corpus(sampled["claude"][0])
     assert len(made) > 60
     for name, data in made.items():
         meta, body = split(data.decode())
@@ -55,10 +70,9 @@ def test_every_document_is_well_formed_and_free_of_the_machine_it_was_made_on(ho
 
 
 def test_any_order_of_files_and_runs_gives_the_same_bytes(
-    home: Home, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: dict[str, tuple[Home, Ledger]], shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = shared / "samples/claude"
-    ingest(home, place)
     shuffled = Home(str(tmp_path / "shuffled"))
     shuffled.make()
     files = [path for path in place.rglob("*.jsonl") if path.is_file()]
@@ -75,13 +89,14 @@ def test_any_order_of_files_and_runs_gives_the_same_bytes(
         ingest(shuffled, folder)
     monkeypatch.undo()
     time.tzset()
-    assert corpus(shuffled) == corpus(home)
+    assert corpus(shuffled) == corpus(sampled["claude"][0])
 
 
-def test_a_growing_session_ends_as_its_longest_copy_alone(home: Home, shared: Path, tmp_path: Path) -> None:
+def test_a_growing_session_ends_as_its_longest_copy_alone(
+    sampled: dict[str, tuple[Home, Ledger]], shared: Path, tmp_path: Path
+) -> None:
     place = shared / "samples/claude-growing-chains"
-    ingest(home, place)
-    together = corpus(home)
+    together = corpus(sampled["claude-growing-chains"][0])
     longest = Home(str(tmp_path / "longest"))
     grown = Home(str(tmp_path / "grown"))
     longest.make()
