@@ -32,13 +32,13 @@ def _loaded() -> Callable[[bytes], bool]:
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
-    """(``text`` without secrets, how many were replaced by kind). Applied again it changes nothing."""
+    """Return (``text`` without secrets, kind → how many were replaced). A second call changes nothing."""
     counts: dict[str, int] = {}
     return clean(text, counts), counts
 
 
 def clean(text: str, counts: dict[str, int]) -> str:
-    """``text`` without secrets and private spans; what was replaced is added to ``counts`` (kind → number)."""
+    """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
     if not (_suspects or _loaded())(text.encode("utf-8", "surrogatepass")):
         return text
     from core.redaction.replacing import replace
@@ -47,9 +47,9 @@ def clean(text: str, counts: dict[str, int]) -> str:
 
 
 def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carried | None = None) -> Any:
-    """A JSON value, decoded from ``raw``, with its strings cleaned; the value itself where there is nothing to clean.
+    """Return a JSON value, decoded from ``raw``, with clean strings; the value itself if nothing is to be cleaned.
 
-    ``raw`` is what the value was decoded from, UTF-8: most of it is told harmless without looking at the value.
+    ``raw`` is what the value was decoded from, UTF-8: most of it is found harmless without a look at the value.
     ``carried``: what the records before it have begun, where they are of one file.
     """
     if carried is not None and carried.records:
@@ -64,7 +64,7 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carrie
 
 
 def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
-    """The bytes of one JSON document with its strings cleaned; the bytes themselves where there is nothing to clean.
+    """Return a JSON document's bytes with its strings cleaned; the bytes themselves if nothing is to be cleaned.
 
     Bytes that are no JSON are cleaned as text.
     """

@@ -372,13 +372,15 @@ def is_bracketed(found: Found) -> int:
 # An argument in quotes, or one that ends with the word.
 GIVEN = r"\\*[\"']?"
 ARGUMENT = r"[^\s\"'`\\|;<>]{4,200}"
-# What is assigned: names that other rules do not know, and values that they cut short.
+# Names that the rule of assignments does not know, and values that it would cut short.
 ROWS = (
     # `"accessCode": 58213`, `verification_code=482913`.
     Row(
         "otp",
-        "code, pin",
-        r"(?:access|door|gate|alarm|entry|lock|unlock|verification|confirmation|auth|sms|otp|mfa|2fa)[ _-]?(?:code|pin)"
+        "code, pin, puk, otp",
+        r"(?:(?:access|door|gate|alarm|entry|lock|unlock|verification|confirmation|auth|sms|otp|mfa|2fa)"
+        r"[ _-]?(?:code|pin)"
+        r"|\b(?:pin(?:[ _-]?code)?|puk|otp|passcode))"
         rf"{QUOTE}?{SPACE}?[:=]{SPACE}?{QUOTE}?",
         "[0-9]{4,8}",
         is_code,
@@ -395,7 +397,7 @@ ROWS = (
         "(?:[0-9]{4}(?:-[0-9]{4}){1,4}|[0-9]{8,20})",
         is_any,
     ),
-    # What Consul's and Serf's members share.
+    # The key that members of Consul and Serf share.
     Row(
         "secret",
         "encrypt",
@@ -473,7 +475,7 @@ SPANS = (
         is_rare=True,
     ),
 )
-# Prefilters. What closes a name, and what separates it from its value.
+# Prefilters: the end of a name, and the sign between name and value.
 _SHUT = (
     r"\]?(?:\\*[\"'`])?[\])]*(?:\\*[\"'`])?(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.

@@ -59,7 +59,7 @@ def _call(match: re.Match[str]) -> Cut | None:
 # Places of passwords: (what the automaton looks for, the place, which the value follows).
 _ECHO = r"\b(?:echo|printf)\s{1,3}(?:-n\s{1,3}|[\"']?%s(?:\\\\?n)?[\"']?\s{1,3})?"
 _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
-    # What follows SQL's words, and .netrc's.
+    # Behind the words of SQL and of .netrc.
     ((r"login(?:\s|\\[nrt])+\S+(?:\s|\\[nrt])+password",), r"\blogin\s{1,3}\S{1,100}\s{1,3}password\s{0,3}"),
     (
         (r"dentified (?:with \S+ )?by\s+\\*[\"']",),
@@ -106,7 +106,6 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ((r"tps? (?:-a|--auth)[ =]",), r"\bhttps? (?:-a|--auth)[ =]{1,3}[\"']?[^\s:\"']{1,80}:"),
     ((r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:",), r"-pass(?:in|out|wd|word)?[ =]{1,3}[\"']?pass:"),
     # Arguments by their place.
-    (("tpasswd -",), r"\bhtpasswd -\w{0,4}b\w{0,4}\s{1,3}\S{1,200}\s{1,3}\S{1,80}\s{1,3}"),
     (("radtest ",), r"\bradtest (?:-\w{1,9} ){0,3}\S{1,60}\s{1,3}"),
     (("-setcookie ",), r"(?<!\S)-setcookie\s{1,3}"),
     (
@@ -121,13 +120,12 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("openssl passwd ",), r"\bopenssl passwd (?:-\w{1,8}\s{1,3}){0,3}(?=[^\s-])"),
     (("rclone ob",), r"\brclone obscure\s{1,3}"),
     (("vault lo",), r"\bvault login (?:token=)?(?=[\w.-]{20,})"),
-    (("gh secret",), r"\bgh secret set [^\n|;&]{0,120}?(?:-b|--body)[ =]{1,3}"),
     (
         (r"-basic\.", r"i-token\."),
         r"\bconfig (?:--?\w{1,12}\s{1,3}){0,2}(?:http-basic\.\S{1,80}\s{1,3}\S{1,80}|pypi-token\.\S{1,60})"
         r"\s{1,3}(?=[^\s-])",
     ),
-    # What another program prints.
+    # Printed by another program.
     (
         (
             *(r"\|\s*sudo -", "-stdin", "--with-token", "--passphrase-fd"),
@@ -202,7 +200,7 @@ _READ_BY = (
     r"|restic|borg|glab auth|doctl auth|heroku|vault|rclone|steghide|zip|7z|unzip)"
 )
 ROWS = (
-    # What routers and switches are configured with.
+    # Configurations of routers and switches.
     Row(
         "password",
         "enable password, enable secret, username ",
@@ -286,7 +284,7 @@ ROWS = (
         is_random,
         is_rare=True,
     ),
-    # What a program reads from another one.
+    # Read by a program from another one.
     Row(
         "password",
         "az devops, op signin, op account, bw unlock, bw login, | su, |su , cargo login, npm login, keepassxc, restic, "
@@ -430,7 +428,7 @@ def _is_stored(match: re.Match[str], value: str, is_entry: bool) -> bool:
     ):
         return _is_kept(value)
     if option and option not in ("secret", "plaintext", "prod", "yes", "force"):
-        return False  # where it is kept, whose it is
+        return False  # a name, a place
     return is_drawn(value) and not made(UUID).fullmatch(value)
 
 

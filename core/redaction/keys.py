@@ -42,7 +42,7 @@ _PUTTY = rf"(Private-Lines: \d{{1,3}}{_LOOSE}{{1,8}}){_LINE}(?:{_LOOSE}{{1,8}}{_
 # Without its beginning a key has to have one line that is this wide.
 _WIDTH = 24
 _LEAST = 16
-# What a line of a log has before and behind its message.
+# Characters that a log may have before and behind a line's message.
 _SURROUNDING = 300
 _DIGITS = frozenset("0123456789+=")
 _NUMBERED = r"\w*\d\w*"
@@ -156,7 +156,7 @@ def without_body(text: str, width: int, counts: dict[str, int]) -> tuple[str, in
 
 
 class _Frame:
-    """What surrounds the lines of one key: as much as its mark's line begins and ends with."""
+    """The text around each line of one key: as much as the line of its mark begins and ends with."""
 
     __slots__ = ("_prefix", "_suffix")
 
@@ -195,7 +195,7 @@ def _shape(text: str) -> str:
 
 
 def _after(text: str, start: int, end: int, high: int) -> int:
-    """Return where the key ends whose mark is ``text[start:end]``, and whose own end is cut off: ``high`` at most."""
+    """Return the end of a key with the mark ``text[start:end]`` and no end mark: ``high`` at most."""
     frame = _Frame(text, start, end)
     (low, rest), *lines = _lines(text, end, high)
     stop, left = end, _MOST_LINES
@@ -222,7 +222,7 @@ def _after(text: str, start: int, end: int, high: int) -> int:
 
 
 def _before(text: str, low: int, start: int, end: int) -> int:
-    """Return where the key begins whose mark is ``text[start:end]``, and whose own beginning is cut off."""
+    """Return the beginning of a key with the end mark ``text[start:end]`` and no other."""
     frame = _Frame(text, start, end)
     *lines, (at, head) = _lines(text, low, start)
     left = _MOST_LINES
@@ -279,7 +279,7 @@ KEYS = Rule(
 
 
 class Carried:
-    """What has begun in the texts of one file so far, and may go on in those that follow.
+    """The keys and tokens that have begun in the texts of one file, and may go on in the next ones.
 
     ``records``: in how many more records it may go on; 0 if nothing has begun.
     """

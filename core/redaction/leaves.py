@@ -1,4 +1,4 @@
-"""The strings of a JSON value, cleaned one by one; a name that is a key stands before the string that is its value."""
+"""The strings of a JSON value, cleaned one by one; a string is judged by its key, too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("name", "key", "Name", "Key", "ParameterKey")
 _MESSAGES = frozenset(("content", "parts"))
-# What the parts of a message that are no text hold, by their types, or by the keys of Gemini's.
+# Types of the parts of a message that are no text, and the keys of such parts in Gemini's.
 _MEDIA = ("image", "file", "document", "audio", "video", "media", "attachment")
 _MEDIA_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
 # Where Codex's event of a message holds what stood between its texts, which it holds as one.
@@ -91,7 +91,7 @@ def hidden_fields(raw: bytes) -> list[dict[str, Any]]:
 
 
 def _named(pairs: dict[str, Any]) -> str:
-    """What a mapping calls the value that it has beside: ``{"name": "DB_PASSWORD", "value": …}``; else ""."""
+    """Return the name that a mapping gives its value: ``{"name": "DB_PASSWORD", "value": …}``; else ""."""
     return next((name for key in _NAMES if type(name := pairs.get(key)) is str), "")
 
 
@@ -121,10 +121,13 @@ def _closed(parts: list[Any], name: str) -> list[Any]:
 
 
 def spanned(parts: list[Any], *, to_end: bool) -> dict[int, dict[str, Any] | None]:
-    """What becomes of the parts of a message that a private span over several of them reaches: place → the part.
+    """Return the parts of a message that a private span over several of them changes: place → the part, or None.
 
-    None where it goes: images and files that lie in the span. ``to_end``: as in ``across``. What else there is in the
-    parts is left to ``clean_leaves``.
+    None means that the part goes: images and files in the span. Spans within one part are left to ``clean_leaves``.
+
+    Args:
+        parts: The parts, of which some have a ``text``.
+        to_end: The parts are all of a message (``core.redaction.private.across``).
     """
     places = [place for place, part in enumerate(parts) if type(part) is dict and type(part.get("text")) is str]
     if not places or len(parts) < 2:

@@ -15,7 +15,7 @@ def _words(kind: str) -> frozenset[str]:
     return frozenset(" ".join(VOCABULARY[kind]).split())
 
 
-# What people write where a secret would stand.
+# Placeholders that people write for a secret.
 _PLACEHOLDER = r"""(?ix)^(?:
         \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
         | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$
@@ -37,7 +37,7 @@ _STRUCTURE = r"""(?ix)^(?:
     )
     | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\(
     """
-# What names of variables and fields that hold a secret are put together from; `my` is rather a person's.
+# Parts of the names of variables and fields that hold a secret; `my` is rather a person's.
 _PARTS = _words("name_parts")
 TERMS = _words("terms")
 # Words that names in programs are made of: `key user-profile-42` is no secret.
@@ -62,7 +62,7 @@ WORDED = (
     r"(?=.{8})(?:[A-Za-z]{4,20}[-_.]?\d{3,6}|(?:[A-Za-z]{3,20}[-_.]){1,4}[A-Za-z]{3,20}[-_.]?\d{1,6}|[A-Za-z]{5,20}\d{2})"
     r"[!?@#$%&*]{0,3}"
 )
-# One word and a digit or more: too short to be taken for one but where it is said to be.
+# One word and a digit or more: too short for a password, except where a sentence says so.
 _PLAIN_WORD = (
     r"(?i)(?!(?:step|level|stage|part|phase|type|version|option|field|item|line|note|section|table|user|test|file|page|case"
     r"|column|group|mode|day|week|month|year|error|code|port|node|host|http|rfc|utf|ipv|python|java)[-_]?\d)"
@@ -115,7 +115,7 @@ def is_filler(value: str) -> bool:
 def is_name(value: str, *, loose: bool) -> bool:
     """Return True if ``value`` is the name of what holds a secret (``secret_key_1``, ``passwordField1``), not a secret.
 
-    ``loose``: where code is likely, other words beside one that speaks of a secret do.
+    ``loose``: where code is likely, one word that speaks of a secret is enough.
     """
     value = value.removesuffix(":")  # the end of `if password == token2:`
     if not re.fullmatch(r"[A-Za-z_$][\w$-]*", value):
@@ -230,7 +230,7 @@ def is_handed_out(value: str) -> bool:
     """Return True if ``value`` is an application's password of Google or Apple: ``abcd efgh ijkl mnop``."""
     if not made(_HANDED_OUT).fullmatch(value):
         return False
-    # Of words each has a vowel.
+    # Each word has a vowel.
     return sum(not re.search(r"[aeiouy]", part) for part in re.split("[ -]", value)) > 0
 
 
@@ -298,7 +298,7 @@ def _is_bytes(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Return True if behind a short head and a dot stands what no one names a field, as in Vault's ``s.…``."""
+    """Return True if a short head and a dot precede what no one names a field, as in Vault's ``s.…``."""
     signs = (str.isdigit, str.isupper, str.islower)
     head, _, tail = value.partition(".")
     return len(head) < 4 and len(tail) >= 20 and all(sum(map(sign, tail)) > 2 for sign in signs)

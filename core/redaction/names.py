@@ -59,7 +59,7 @@ SCREENED_PASSWORD = together(
 )
 SCREENED_NAMED = together((*_OTHERS, "session(?-i:i)d", *(f"{word}[ _-]?key" for word in _KEYS)))
 
-# What may precede a word: JSON's escape of it, another escape, an address's, a colour.
+# Before a word: JSON's escape, another escape, an address's, a colour.
 _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])"
 
 

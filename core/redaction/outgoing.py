@@ -1,4 +1,4 @@
-"""What of a text may leave this machine: all but secrets and private spans, also where a chunk has a part of one."""
+"""Texts that leave this machine: without secrets and private spans, also where a chunk has a part of one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from core.redaction import MARK, clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What is sent of a text of which nothing may be: endpoints refuse empty ones.
+# Sent for a text of which nothing may leave: endpoints refuse empty ones.
 NOTHING = f"{MARK}private]"
 _END = float("inf")
 
 
 def outgoing(text: str) -> str:
-    """``text`` as it may be sent."""
+    """Return ``text`` as it may be sent."""
     cleaned = clean(text, {})
     return text if cleaned == text else cleaned if cleaned.strip() else NOTHING
 
@@ -26,8 +26,8 @@ class Outgoing:
     """A document as it may be sent, asked for by the places that its pieces have in the document itself.
 
     It is cleaned as a whole, since a private span may begin in one chunk and end in another, and a secret may lie in
-    both. Whatever is given is a piece of the clean text; where it was changed, the place of a cut is as near as can be
-    told by the lines that are the same in both.
+    both. Each answer is a piece of the clean text. In a changed stretch, the place of a cut is as near as the lines
+    that both texts share allow.
     """
 
     __slots__ = ("_anchors", "_clean", "_common", "_text")
@@ -37,16 +37,16 @@ class Outgoing:
         self._text = text
         self._clean = clean(text, {}) if cleaned is None else cleaned
         self._anchors = [(0, 0), (len(text), len(text))] if self._clean == text else _anchors(text, self._clean)
-        # Of a stretch between two anchors: how much of its beginning and of its end is as it was.
+        # Number of a stretch between two anchors → how much of its beginning and of its end is unchanged.
         self._common: dict[int, tuple[int, int]] = {}
 
     def piece(self, start: int, end: int) -> str:
-        """What may be sent of ``text[start:end]``."""
+        """Return ``text[start:end]`` as it may be sent."""
         found = self._clean[self._place(start) : self._place(end)]
         return found if found.strip() else NOTHING
 
     def _place(self, position: int) -> int:
-        """Where a position of the text lies in the clean one."""
+        """Return where a position of the text lies in the clean one."""
         index = min(bisect_right(self._anchors, (position, _END)), len(self._anchors) - 1) - 1
         (start, begin), (end, stop) = self._anchors[index : index + 2]
         if index not in self._common:
@@ -61,7 +61,7 @@ class Outgoing:
 
 
 def _anchors(text: str, cleaned: str) -> list[tuple[int, int]]:
-    """(position in the text, position in the clean one) of each line that both have once, between both ends."""
+    """Return (position in the text, position in the clean one) of each line that both have once, between both ends."""
     places = dict(_once(cleaned))
     found = [(0, 0)]
     for line, at in _once(text):
@@ -72,7 +72,7 @@ def _anchors(text: str, cleaned: str) -> list[tuple[int, int]]:
 
 
 def _once(text: str) -> Iterator[tuple[str, int]]:
-    """The lines that stand once in a text, and where."""
+    """Yield the lines that a text has once, and where."""
     lines = text.splitlines(keepends=True)
     counts = Counter(lines)
     at = 0
@@ -83,14 +83,14 @@ def _once(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _common(old: str, new: str) -> tuple[int, int]:
-    """How many characters two texts share at their beginning, and how many of the rest at their end."""
+    """Return how many characters two texts share at their beginning, and how many of the rest at their end."""
     most = min(len(old), len(new))
     head = _longest(most, lambda size: old.startswith(new[:size]))
     return head, _longest(most - head, lambda size: old.endswith(new[len(new) - size :]))
 
 
 def _longest(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest size up to ``most`` that holds; those below one that holds do, too."""
+    """Return the largest size up to ``most`` that holds; every smaller size holds as well."""
     low = 0
     while low < most:
         middle = (low + most + 1) // 2

@@ -1,4 +1,4 @@
-"""``<private>…</private>``: what a person marked as nobody's business, taken out without a mark."""
+"""``<private>…</private>``: text that a person marked as nobody's business, taken out without a mark."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TAG = re.compile(rf"(?P<open>{OPEN})|{CLOSE}", re.IGNORECASE)
 
 
 def without_private(text: str) -> tuple[str, int]:
-    """(``text`` without private spans, how many there were).
+    """Return (``text`` without private spans, how many there were).
 
-    A span within a span belongs to it. One that has fewer ends than beginnings goes to the end of the text. One that
-    ends before any begins began in a message before: it goes from the text's start. Of another end of nothing the tag
-    goes.
+    A span within a span belongs to it. A span with fewer ends than beginnings goes to the end of the text. A span that
+    ends before any begins came from an earlier message: it goes from the start of the text. Any other end loses
+    its tag.
     """
     pieces: list[str] = []
     tags = list(TAG.finditer(text))
@@ -53,12 +53,12 @@ PRIVATE = Rule("private", Prefilter((r"(?:<|&lt;)[\s\\/nrt]*private(?:\\|\s|>|&g
 
 
 def _leading(tags: list[re.Match[str]]) -> int:
-    """How many ends there are before anything begins."""
+    """Return how many ends there are before anything begins."""
     return next((number for number, tag in enumerate(tags) if tag["open"]), len(tags))
 
 
 def _ends(opens: list[bool]) -> list[int]:
-    """Of each tag (whether it begins a span), which one ends that span; -1 where nothing does, and of an end."""
+    """Return, for each tag (True if it begins a span), the number of the tag that ends its span; -1 for none."""
     ends = [-1] * len(opens)
     begun: list[int] = []
     for number, begins in enumerate(opens):
@@ -70,11 +70,18 @@ def _ends(opens: list[bool]) -> list[int]:
 
 
 def across(texts: list[str], *, to_end: bool = False) -> tuple[list[str], list[tuple[int, int]]] | None:
-    """The parts of one message without spans that go over several of them, and which parts lie between; or None.
+    """Return the parts of one message without spans over several of them, and which parts lie between; or None.
 
-    Of each part what such a span covers goes; spans within one part are left to ``without_private``. ``to_end``: the
-    parts are all of a message: a span that nothing ends goes to its end, one that nothing begins is from its beginning.
-    What lies between is a list of (part in which a span begins, or -1, part in which it ends, or how many there are).
+    Spans within one part are left to ``without_private``.
+
+    Args:
+        texts: The parts.
+        to_end: The parts are all of a message. A span without an end goes to its end, one without a beginning is from
+            its beginning.
+
+    Returns:
+        The parts, and a list of (the part in which a span begins, or -1; the part in which it ends, or how many there
+        are).
     """
     tags = [(number, tag) for number, text in enumerate(texts) for tag in TAG.finditer(text)]
     ends = _ends([bool(tag["open"]) for _, tag in tags])

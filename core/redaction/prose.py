@@ -19,8 +19,7 @@ from core.redaction.looks import (
     is_worded,
 )
 from core.redaction.names import FOREIGN, VOCABULARY, is_other_key
-from core.redaction.rule import AHEAD, END, Found, Prefilter, Row, Rule, cleaned, each, first, made
-from core.redaction.shapes import is_code
+from core.redaction.rule import AHEAD, Found, Prefilter, Row, Rule, cleaned, each, first, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 # Words that announce a value, in languages of Latin letters.
 _COPULA = "lautet|ist|est|es|este|is|é|è|er|är|to|jest|je|on|adalah"
 _LATIN = r"mot de passe|passwort|contrase(?:ñ|n)a|senha|wachtwoord"
-# What a token or a key is said to be.
+# Places of a token or a key in a sentence.
 _TOLD = (
     r"(?P<told>\b(?:secret|token|api[ _-]?key)\s(?=\\*[\"'`])"
     r"|(?:\b(?:secret(?: key)?|token|api[ _-]?key|access[ _-]?key)\s{1,2}(?:is|was|to):?"
@@ -126,7 +125,7 @@ _ANNOUNCED = (
 
 
 def _without_said(text: str, counts: dict[str, int]) -> str:
-    """Return ``text`` without passwords behind words for one, or beside one and known by their looks."""
+    """Return ``text`` without passwords behind words for one, or near one and known by their looks."""
 
     def replaced(match: re.Match[str], *, sure: bool) -> str:
         start, end = (place - match.start() for place in match.span("rest"))
@@ -168,13 +167,6 @@ def is_called(found: Found) -> int:
     return len(value) if (chosen or is_strong(value)) and not is_filler(value) else 0
 
 
-def is_spoken(found: Found) -> int:
-    """Accept a password behind words that say that it comes now."""
-    value = found.value.strip("*_").rstrip(".,:;)]}*_?")
-    chosen = is_strong(value) or is_worded(value) or is_chosen(value, plain=False)
-    return found.value.index(value) + len(value) if chosen and not is_filler(value) and value[:1] != "-" else 0
-
-
 def is_named_behind(found: Found) -> int:
     """Accept a secret that precedes the words that name it, if it is no part of a longer word."""
     value = found.value.lstrip("*_(")
@@ -204,20 +196,14 @@ def is_seed(found: Found) -> int:
     return next((end for end in ends if re.match(r"[ \t]*(?:\Z|[\r\n\\\"'`.)])", whole[end:])), 0)
 
 
-# Passwords, keys and codes that are spoken of. What is taken has a digit.
-_OPEN = r"[ \"'`*_:=\\]{1,6}"
+# Passwords, keys and codes that are spoken of. A value has a digit.
 CHOSEN = r"[^\s\"'`\\<>]+[0-9][^\s\"'`\\<>]*"
 # Words and a number, or what has a digit and a sign.
 CALLED = (
     r"[A-Za-z](?:[A-Za-z]+(?:[-_.][A-Za-z]+)+[-_.]?[0-9]{1,6}"
     r"|[A-Za-z0-9]*(?:[0-9][A-Za-z0-9]*[!@#$%^&*+?]|[!@#$%^&*+?][^\s\"'`\\<>]{0,60}[0-9]))[^\s\"'`\\<>]{0,40}"
 )
-_DIGITS = r"(?:[A-Z]-)?(?:[0-9]{4,8}|[0-9]{3}[ -][0-9]{3,4})"
-_CODE = (
-    r"(?:sms|verification|security|confirmation|authentication|auth|login|log-in|sign-in|2fa|mfa|otp|access|activation"
-    r"|unlock|one-time|single-use)[ -](?:pass)?code|one[- ]time (?:pass)?(?:code|word|password|pin)|otp|passcode"
-)
-# What follows a secret and names it.
+# Words behind a secret that name it.
 _IS_OURS = (
     r"(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
     r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
@@ -233,32 +219,6 @@ ROWS = (
         is_called,
         is_word=False,
     ),
-    Row(
-        "password",
-        "passw, passphrase, passcode, login",
-        r"(?:passw(?:or)?d|passphrase|passcode|login) [`*\"']{0,3}",
-        CALLED,
-        is_called,
-        is_word=False,
-    ),
-    Row(
-        "password",
-        "passw, passcode, passphrase, pwd, pw",
-        r"(?:passw(?:or)?d|passcode|passphrase|pwd|pw)(?: [a-z@.'-]{1,20}){0,5} "
-        r"(?:(?:re)?set to|(?:is|was|are) (?:now|currently|still|just|actually|really|simply|probably)|now|currently"
-        r"|(?:chang|updat|rotat|switch|revert)ed (?:back )?(?:to|from)|be|became|becomes|equals|back to|remains|stays)"
-        + _OPEN,
-        CHOSEN,
-        is_spoken,
-        is_word=False,
-    ),
-    Row(
-        "password",
-        "pwd, pw ",
-        r"(?:pwd|pw) " + _OPEN.replace("1,6", "0,5"),
-        CHOSEN,
-        is_spoken,
-    ),
     # `Tr0ub4dor-xk (our signing secret)`, `… is the password`.
     Row(
         "secret",
@@ -270,51 +230,29 @@ ROWS = (
         prefilter=_IS_OURS,
         is_word=False,
     ),
-    Row(
-        "otp",
-        " code, -code, passcode, otp, one-time, one time",
-        rf"(?:{_CODE}|(?:your|my) code)(?: (?:is|was|for [\w.]{{1,20}} (?:is|was)|sent|i got|received))?{_OPEN}"
-        r"(?:is )?",
-        _DIGITS,
-        is_code,
-        tail=END,
-    ),
-    Row(
-        "otp",
-        "is your, is my",
-        AHEAD,
-        _DIGITS,
-        is_code,
-        tail=rf" is (?:your|my) (?:[\w.-]{{1,20}} ){{0,3}}(?:{_CODE}|code|pin)",
-        is_word=False,
-        prefilter="[0-9] is (?:your|my) ",
-    ),
-    Row(
-        "otp",
-        "pin",
-        r"(?:pin|puk|pin[ -]?code|pin number)(?: (?:for|of|to) [\w ]{1,30})?"
-        r"(?: (?:is|was|code|number|now|still|=|est|ist|es|jest))*" + _OPEN,
-        "[0-9]{4,8}",
-        is_code,
-        tail=END,
-    ),
 )
-# What separates two words of a list.
+# Between two words of a list.
 _GAP = r"(?:[\s,;|*>\"'`-]|\\[nrt]){1,12}"
+_SEED_HEAD = (
+    r"(?:(?:recovery|secret|backup|wallet|metamask|ledger|trezor|phantom)[ _](?:phrase|words?)|mnemonic|bip-?39"
+    r"|seed)"
+    r"[^\n\\]{0,60}?(?:[:=\s\"'`(\[{>]|\\[nrt]){1,8}"
+)
+_SEED_WORDS = rf"(?:(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}{_GAP}){{11,23}}(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}"
 SPANS = (
     # A wallet's words below what they are called, numbered or one on each line.
     Row(
         "seed",
         "seed, mnemonic, bip39, bip-39, recovery p, recovery w, recovery_p, recovery_w, secret p, secret w, "
         "backup p, backup w, wallet p, wallet w, metamask p, ledger p, trezor p, phantom p",
-        r"(?:(?:recovery|secret|backup|wallet|metamask|ledger|trezor|phantom)[ _](?:phrase|words?)|mnemonic|bip-?39"
-        r"|seed)"
-        r"[^\n\\]{0,60}?(?:[:=\s\"'`(\[{>]|\\[nrt]){1,8}",
-        rf"(?:(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}{_GAP}){{11,23}}(?:[0-9]{{1,2}}[.):]?{_GAP})?[a-z]{{3,8}}",
+        _SEED_HEAD,
+        _SEED_WORDS,
         is_seed,
+        # JSON has quotes and backslashes between the words.
+        prefilter=rf"{_SEED_HEAD}{_SEED_WORDS}|(?:(?:recovery|seed|secret) phrase|mnemonic)[\"'\\]*\s?[:=]",
     ),
 )
-# Prefilters. What is replaced has two digits.
+# Prefilters. A secret has two digits.
 _DIGITS = r"[^\s\"'`\\;]*[0-9][^\s\"'`\\;]*[0-9]"
 RULES = (
     Rule(
@@ -371,7 +309,7 @@ RULES = (
             ),
             (
                 r"pw\s+[^\s:=\\\"'`]*(?:[0-9]|\\u)",
-                # What looks like a password and nothing else.
+                # Values that look like a password and nothing else.
                 *each(
                     r"clave|contraseña|contrasena|contrase\\u00f1a|creds|mdp|mot de passe|passphrase|passwort|password"
                     "|passwd|pw|senha|wachtwoord",

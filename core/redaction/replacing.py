@@ -99,7 +99,7 @@ def _unescaped(line: str) -> str:
 def _seen_through(text: str, plain: Callable[[str], str], counts: dict[str, int]) -> str:
     """Return ``text`` with each line in its ``plain`` form, without secrets, where the line hides one otherwise.
 
-    What is found in the line as it is, is left for the rules, and the line's escapes with it.
+    If the rules find a secret in the line as it is, the line keeps its escapes.
     """
     lines = text.split("\n")
     for place, line in enumerate(lines):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    # What a judge takes out of a text: the kind of the secret, and where it starts and ends.
+    # A judge's answer: the kind of the secret, and where it starts and ends.
     Cut = tuple[str, int, int]
 
 # Pieces of patterns: a quote, white space and the end of a line, each also as JSON writes it.
@@ -369,7 +369,7 @@ def prefilter_of(rows: Iterable[Row]) -> Prefilter:
         if row.is_rare:
             anywhere.setdefault("", []).append(row.screened)
             continue
-        shared = row.head if row.head and row.screened.startswith(row.head) else ""
+        shared = row.head if not row.prefilter and row.screened.startswith(row.head) else ""
         found = opening if row.is_word else anywhere
         found.setdefault(shared, []).append(row.screened.removeprefix(shared))
     return Prefilter(_shared(anywhere), _shared(opening))

@@ -1,8 +1,8 @@
 """The table of all rules, and the automaton made of their prefilters: may these bytes hold anything to redact?
 
-The automaton (RE2: time linear in the input, whatever the patterns) must let through everything that the rules would
-replace, in plain text and in JSON's spelling of it (quotes and line ends behind backslashes). A test checks both. What
-the automaton lets through in vain costs time only.
+The automaton is RE2's: its time is linear in the input. It must let through everything that the rules would replace, in
+plain text and in JSON's spelling (quotes and line ends behind backslashes). A test checks both. A text that it lets
+through in vain costs time only.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool]
         places: ``data`` in pieces of whole lines.
 
     Returns:
-        A function that waits for the thread. It returns a list with True for each place that may hold something to
-        redact, and the names of the rules in ``OVER_LINES`` that may find something in all of ``data``.
+        A function that waits for the thread. It returns two things: a list with True for each place that may hold
+        something to redact, and the names of those rules in ``OVER_LINES`` that may find something.
     """
 
     def look() -> tuple[list[bool], set[str]]:

@@ -150,7 +150,7 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def is_wif(found: Found) -> int:
-    """Accept a private key of Bitcoin's, whose checksum is the beginning of SHA-256 taken twice."""
+    """Accept a private key of Bitcoin's; its checksum is the beginning of SHA-256 taken twice."""
     import hashlib  # late: loading it takes longer than most texts
 
     number = 0
@@ -202,7 +202,7 @@ NUMBERS = (
     ),
 )
 
-# What passwords are kept as.
+# Stored forms of passwords.
 HASHES = (
     # RFC 2307 and what servers of LDAP added; as LDIF has it, too, in base64.
     Row(

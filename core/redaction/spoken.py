@@ -24,7 +24,7 @@ _ENGLISH = (
     rf"passw(?:or)?d|pass ?phrase|passcode|pwd|pw|(?:{_KINDS}) pass"
     r"|pass(?= (?:for|on|to|of) (?:the|our|my|this|that)\b)"
 )
-# What announces a value: a verb in each language, a preposition.
+# Verbs that announce a value, in each language.
 _IS_ENGLISH = (
     r"(?:it's|it is|it was|that's|is|was|will be|be|are|equals|now)"
     r"(?:[ ](?:now|still|currently|just|also|again|actually|simply))?"
@@ -45,17 +45,18 @@ def _announcing(words: str, verbs: str, prepositions: str) -> str:
         rf"(?P<between>(?:[ \t][^\s:=,;.!?\"`()<>]{{1,20}}|[ \t]\([^()\n]{{1,40}}\)){{0,6}}?)"
         rf"(?P<comes>[ \t]?[:=：＝][ \t]{{0,4}}|,[ \t]|[ \t](?:->|=>|→|[–—-])[ \t]|[ \t](?:{verbs}):?[ \t]{{1,2}}"
         rf"|,[ ](?:it's|it is|it was|which is|namely|c'est)[ ]|[ ](?P<loose>{prepositions})[ ])"
-        rf"{_OPENS}(?P<value>{_WORD}{{4,80}})"
+        # Letters alone are a word: `was changed to …`.
+        rf"{_OPENS}(?P<value>(?=[^\W\d_]*+[^\s.,:;!?)]){_WORD}{{4,80}})"
     )
 
 
 _SAID = (
-    _announcing(_ENGLISH, _IS_ENGLISH, "(?:set |changed |reset |back )?to"),
+    _announcing(_ENGLISH, _IS_ENGLISH, "(?:(?:set|changed|reset|rotated|updated|switched|back) )?(?:to|from)"),
     _announcing(_any("spoken"), f"{_IS_FOREIGN}|{_IS_ENGLISH}", "auf|à|a|na|til|till|в|на"),
 )
 # Behind `with password`, and behind a word of Turkish or Ukrainian, nothing announces the value.
 _FOLLOWS = (
-    rf"(?i)(?<![^\W_])(?:with (?:the )?(?:{_ENGLISH})|{_any('spoken')}|{_any('passwords')})\w{{0,5}}[ \t]"
+    rf"(?i)(?<![^\W_])(?:{_ENGLISH}|{_any('spoken')}|{_any('passwords')})\w{{0,5}}[ \t]"
     rf"(?:[^\x00-\x7f\W]{{2,20}}[ ]){{0,3}}{_OPENS}(?P<value>{_WORD}{{6,80}})"
 )
 _PHRASE = (
@@ -90,7 +91,8 @@ def _said(match: re.Match[str]) -> Cut | None:
 
 def _follows(match: re.Match[str]) -> Cut | None:
     value = match["value"].rstrip(".,:;)]*_`\"'?。，；）")
-    found = is_said(value, plain=False) and re.search(r"[\W_]|\d\d", value) is not None
+    cased = any(map(str.isupper, value)) and any(map(str.islower, value))
+    found = is_said(value, plain=False) and (cased or re.search(r"[\W_]|\d\d", value) is not None)
     return first(match, "password" if found else "", len(value))
 
 
@@ -142,7 +144,8 @@ _SENT = (
     "|activation|one-time|single-use|pairing|recovery|pass|secret|temporary|personal"
 )
 _NOUNS = (
-    rf"(?:{_PLACES}) (?:code|pin(?: code)?|combination|combo|passcode)|(?:{_SENT})[ -]?(?:code|pin)|pass ?code|otp"
+    rf"(?:{_PLACES}) (?:code|pin(?: code)?|combination|combo|passcode)|(?:{_SENT})[ -]?(?:code|pin)"
+    r"|pass ?code|otp|one[- ]time pass(?:word|code)"
     rf"|(?:{_PLACES}) (?:opens|unlocks)(?: with)?|code(?=:? (?:is )?[0-9]{{3}}-[0-9]{{3}}\b)"
     r"|code (?:for|to|of) (?:the|our|my|your) (?:[\w'-]{1,20} )?"
     r"(?:door|gate|alarm|lock|safe|garage|building|lobby|office|house)"
@@ -150,7 +153,7 @@ _NOUNS = (
 )
 # No code of these lets anybody in: `the error code is 1045`.
 _OTHER_CODES = (
-    r"(?i)(?:error|status|exit|return|country|area|zip|postal|post|http|source|response|result|reason|event|char|key"
+    r"(?i)\b(?:error|status|exit|return|country|area|zip|postal|post|http|source|response|result|reason|event|char|key"
     r"|product|promo|discount|coupon|airport|currency|language|colou?r|op|byte|machine|bar|qr|sql|state|unicode|hex|dial"
     r"|phone|course|class|tax|project|cost|sort|swift|bank|branch|sample|example|test|dead|legacy|production|client"
     r"|server|whole|python|rust|java|c|go|js|typescript|morse|our) code\Z"
@@ -174,8 +177,8 @@ _CODES = (
     rf"{_OPENED}(?P<value>{_NUMBER}){_CLOSED}",
 )
 _CODE_BEFORE = (
-    rf"(?i)(?<![\w.,/#:-])(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:is|as) (?:your|my|the) (?:[\w.'-]{{1,20}} ){{0,4}}?"
-    rf"(?:{_NOUNS}|code|pin|passcode)\b"
+    rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:is|as) (?:your|my|the) "
+    rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)\b"
 )
 _CODE_WITHIN = (
     r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3})"
@@ -222,7 +225,7 @@ _QUOTED = r"[\"'`*(\[#\\]*"
 _WITH_DIGIT = rf"{_QUOTED}[^\s\"'`]*[0-9]"
 _BETWEEN_WORDS = (
     r"(?:'s)?(?: [a-z@.'-]+| \([^()\n]+\))*"
-    r"(?:,| (?:is|was|be|are|equals|now|still|currently|just|also|again|actually|simply|to):?| ?(?:->|=>)|:|=) "
+    r"(?:,| (?:is|was|be|are|equals|now|still|currently|just|also|again|actually|simply|to|from):?| ?(?:->|=>)|:|=) "
     r"(?:it's |it is |it was )?"
 )
 _DIGITS = r"(?:[0-9]{3}[ -]?[0-9]|[0-9]{2}[ -][0-9]{2}|[0-9]{1,3}[A-Z][0-9])"
@@ -235,7 +238,7 @@ RULES = (
                 *each("pass ?phrase|passw(?:or)?d", r"[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z]{3,10} [a-z]"),
             ),
             (
-                rf"with (?:the )?(?:passw(?:or)?d|pass ?phrase|passcode|pwd|pw) {_WITH_DIGIT}",
+                rf"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|pw) {_QUOTED}(?:[^\s\"'`&]*[0-9]|[^\s\"'`\\]*\\u)",
                 rf"pw(?: [a-z@.'-]+)* (?:[a-z]+:?|->|=>) {_WITH_DIGIT}",
                 *each(_KINDS, rf" pass(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}"),
                 rf"pass (?:for|on|to|of) (?:the|our|my|this|that)(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}",
@@ -257,7 +260,7 @@ RULES = (
             ),
             (
                 *each(
-                    "pin|puk|otp|passcode|tan|mtan|smstan|digicode",
+                    "pin|puk|otp|passcode|one[- ]time passw(?:or)?d|tan|mtan|smstan|digicode",
                     rf"(?:[ -]?(?:code|number|nummer))?{_WORDS}[:=]? {_QUOTED}[0-9]{{2}}",
                 ),
                 *each(_PLACES, rf" (?:opens|unlocks|code|pin|combination|combo|passcode){_WORDS}[:=]? {_QUOTED}[0-9]"),

@@ -85,11 +85,6 @@ _USER = (
     r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,24}:\\?/\\?/(?P<value>[A-Za-z0-9_-]{20,300})(?::(?:x-oauth-basic|x-token-auth)?)?"
     r"@(?!\w{0,40}\.?ingest|sentry)(?=[\w\[])"
 )
-# The words that a wallet's keys are made of (BIP 39: twelve to twenty-four, of three to eight letters).
-_MNEMONIC = (
-    r"(?i)\b(?:seed phrase|recovery phrase|(?:\w{1,20}_)?mnemonic)\\*[\"']?\s?[:=]\s{0,2}\\*[\"']?"
-    r"(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"
-)
 _LISTED_CODE = r"(?:\d{4} \d{4}(?!\d)|[A-Za-z0-9]{4,12}(?:[–-][A-Za-z0-9]{4,12}){0,4})"
 _GAP = r"(?:[\s,;|\"'`*•]|\\[nrt\"]|\d{1,2}[.)](?=\s)|(?<=\s)-(?=\s)){1,24}"
 _CODES = (
@@ -111,7 +106,7 @@ _COOKIE = (
     r"(?:\\*\"\w{1,20}\\*\"\s{0,3}:\s{0,3}(?:[\w.-]{1,24}|\\*\"[^\"\\\n]{0,100}\\*\"),(?:\s|\\n){0,20}){0,8}"
     r"\\*\"value\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[^\"\\\n]{8,4096})"
 )
-# What an agent's browser is to type into a field.
+# Typed into a field by an agent's browser.
 _TYPED = (
     r"(?i)(?<!\\)\\*\"element\\*\"\s{0,3}:\s{0,3}\\*\"[^\"\\\n]{0,80}passw[^\"\\\n]{0,80}\\*\",[^{}\n]{0,300}?"
     r"\\*\"text\\*\"\s{0,3}:\s{0,3}\\*\"(?P<value>[^\"\\\n]{3,200})"
@@ -150,7 +145,7 @@ def _paired(match: re.Match[str]) -> str:
 
 
 def _labelled(match: re.Match[str]) -> str:
-    # What stands before is looked at once there is something to judge.
+    # The text before is looked at once there is something to judge.
     head = re.search(r"[\w ./-]*\Z", match.string[max(0, match.start() - 60) : match.start()])
     return _described(head[0] if head else "", match["value"])
 
@@ -167,7 +162,7 @@ def _described(name: str, value: str) -> str:
     if found == "secret" and len(value) < _LEAST:
         return ""  # counts and names of what is called so stand there, too
     if not found and is_worded(value):
-        # What `assigned` takes for a name: `Kiwi_Fruit9`.
+        # `assigned` holds it to be a name: `Kiwi_Fruit9`.
         return assigned(name, value.replace("_", "").replace("-", ""))
     return found
 
@@ -204,17 +199,12 @@ def _login(match: re.Match[str]) -> str:
     return "" if is_filler(value) else "url"
 
 
-def _mnemonic(match: re.Match[str]) -> str:
-    # Of those that are published for tests most words are the same.
-    return "seed" if len(set(match["value"].split())) > 6 else ""
-
-
 def _user(match: re.Match[str]) -> str:
     return "url" if is_secret(match["value"], quoted=False) else ""
 
 
 def _codes(match: re.Match[str]) -> str:
-    # What errors are numbered with is no code of this kind.
+    # Numbers of errors are no codes of this kind.
     found = [
         code
         for code in re.findall(_LISTED_CODE, match["value"])
@@ -270,7 +260,7 @@ def _without_tables(text: str, counts: dict[str, int]) -> str:
     return "\n".join(lines)
 
 
-# The column beside a password's.
+# The column of the owner of a password.
 _OWNER = r"(?i)(?:^|\t)(?:user|user[ _]?name|login|e-?mail|account)(?:\t|$)"
 
 
@@ -283,7 +273,7 @@ def _cleaned_rows(lines: list[str], at: int, counts: dict[str, int]) -> int:
         return at + 1
     size = len(_cells(lines[at], sign))
     row = at + 1
-    # Without lines or capitals only what looks like nothing else tells a table from lists of names.
+    # Without lines or capitals, only a value that looks like nothing else shows that it is no list of names.
     drawn = (
         sign not in " \t"
         or lines[at].isupper()
@@ -314,7 +304,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _is_head(lines: list[str], at: int, sign: str) -> bool:
-    """Whether the line begins its table, and so names what is below: it is no row itself, and counts nothing."""
+    """Return True if the line begins its table and names the columns: it is no row, and counts nothing."""
     cells = [lines[at][slice(*cell)] for cell in _cells(lines[at], sign)]
     if any(made(_DATE).fullmatch(cell) or MARK in cell for cell in cells):
         return False
@@ -371,7 +361,7 @@ def _split(line: str, sign: str) -> Iterator[tuple[int, int]]:
             spans.append((low, low + len(piece)))
             low += len(piece) + 1
         if sign == "|":
-            # What stands before the first bar and behind the last one is no cell where there is nothing.
+            # Nothing before the first bar and behind the last one is no cell.
             if spans and not line[slice(*spans[0])].strip():
                 del spans[0]
             if spans and not line[slice(*spans[-1])].strip():
@@ -454,7 +444,7 @@ _YAML_PAIR = (
     r"(?P<quote>[\"']?)(?P<value>[^\s\"']{6,100000})(?P=quote)[ \t\r]*$"
 )
 _JSON_PAIR = r"(?P<name>\"[\w.-]{1,253}\")\s{0,20}:\s{0,20}\"(?P<value>[^\s\"']{6,100000})\""
-# What a manifest's secret names without letting anybody in.
+# Names in a manifest's secret that let nobody in.
 _DESCRIBED = (
     r"(?i)(?:user|user-?name|login|host|host-?name|server|port|db|data-?base|db-?name|name|name-?space|region|e-?mail|"
     r"bucket"
@@ -513,7 +503,7 @@ _PERCENT = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"
 _LABELLED = (
     r"(?:(?:\*\*?|__) ?[:=][*_]*|:(?:\*|__)[*_]*"
     r"|[*_]* (?:\[[^\]\\\n]*\]|\([^)\\\n]*\)) ?[:=][*_]*|[`*]*:?[`*]*(?:[ \t]|\\t)*\|)"
-    # What is replaced has a digit.
+    # A secret has a digit.
     r"(?:[ \t]|\\t)*[`*\"'\\]*[^\s|`*\"'\\]*[0-9]"
 )
 # The head of a table: a bar behind it, a column or the end of the line, and below it a line or fields.
@@ -601,7 +591,6 @@ PLACES = (
         _login,
     ),
     _rule("user", Prefilter((r":\\*/\\*/[A-Za-z0-9_-]+(?::[\w-]*)?@",)), _USER, _user),
-    _rule("mnemonic", Prefilter(each("[dy] phrase|mnemonic", r"[\"'\\]*\s?[:=]")), _MNEMONIC, _mnemonic),
     _rule("setup key", Prefilter((r"tup key[^A-Za-z]",)), _SEED, _seed),
     _rule("cookie jar", Prefilter((r"(?-i:TRUE|FALSE)(?:\t|\\t)/",)), _JAR, _jar),
 )

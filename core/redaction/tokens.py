@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# AWS hands out two: what stands right behind the first, as in a table or a call, is the second.
+# AWS hands out two: the second comes right behind the first, as in a table or a call.
 _BESIDE_AWS = (
     r"(?P<head>\[redacted:aws\](?:\\[nrt\"']|[\s,;:|\"'\\]){1,20})"
     r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
