@@ -46,7 +46,7 @@ def _announcing(words: str, verbs: str, prepositions: str) -> str:
         rf"(?P<comes>[ \t]?[:=：＝][ \t]{{0,4}}|,[ \t]|[ \t](?:->|=>|→|[–—-])[ \t]|[ \t](?:{verbs}):?[ \t]{{1,2}}"
         rf"|,[ ](?:it's|it is|it was|which is|namely|c'est)[ ]|[ ](?P<loose>{prepositions})[ ])"
         # Letters alone are a word: `was changed to …`.
-        rf"{_OPENS}(?P<value>(?=[^\W\d_]*+[^\s.,:;!?)]){_WORD}{{4,80}})"
+        rf"{_OPENS}(?P<value>(?=[^\W\d_]*+(?:[^\s.,:;!?)]|[.:!?](?=\w))){_WORD}{{4,80}})"
     )
 
 
