@@ -116,7 +116,7 @@ def without_table(built: Built) -> str:
         space = spaces.find(connection, provider, model)
         if space is None:
             return f"nothing is embedded by {provider}/{model}"
-        table = static_query.of(connection, space)
+        table = static_query.table_of(connection, space)
         chunks = spaces.count(connection, space)
     finally:
         connection.close()

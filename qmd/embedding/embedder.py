@@ -71,10 +71,10 @@ class _Work:
     Waiting texts are not cut yet; their tokens are estimated from their bytes and the rate so far.
     """
 
-    __slots__ = ("_bytes", "_left", "_load", "_looked", "_tell", "_tokens", "_what", "load")
+    __slots__ = ("_bytes", "_left", "_load", "_looked", "_progress", "_tokens", "_what", "load")
 
-    def __init__(self, tell: Progress | None, *, local: bool) -> None:
-        self._tell = tell
+    def __init__(self, progress: Progress | None, *, local: bool) -> None:
+        self._progress = progress
         self._tokens = 0.0
         self._bytes = 0.0
         self._left = 0.0
@@ -97,14 +97,14 @@ class _Work:
         self._say()
 
     def _say(self) -> None:
-        if self._tell is None:
+        if self._progress is None:
             return
         if self._load is not None and time.monotonic() - self._looked >= _LOOK_S:
             others = self._load.others()
             self._what = f"embedding: others take {others:.0%} of the machine" if others else "embedding"
             self._load, self._looked = Load(), time.monotonic()
         rate = self._tokens / self._bytes if self._bytes else _TOKENS_PER_BYTE
-        self._tell(round(self._tokens), round(self._tokens + self._left * rate), self._what)
+        self._progress(round(self._tokens), round(self._tokens + self._left * rate), self._what)
 
 
 class Report:
@@ -196,7 +196,7 @@ def embed(
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
     if fits and (made is None or made.space.dimensions == space.dimensions):
         # Texts without vectors do not wait, and the renewal does not embed them once more.
-        also = made.space if made is not None and renewal.like(space, made.space) else None
+        also = made.space if made is not None and renewal.is_compatible(space, made.space) else None
         run.through(space, collections, also)
         run.over(space, collections, also)
     if made is not None:

@@ -44,6 +44,11 @@ class Provider(Protocol):
     @property
     def layout(self) -> Layout: ...
 
+    @property
+    def tokenizer(self) -> Any:
+        """Return the model's own tokenizer (of the package ``tokenizers``), None if it is not on this machine."""
+        ...
+
     def embed(self, texts: Sequence[str], *, question: bool = False) -> NDArray[np.float32]:
         """Return one row of ``dimensions`` per text, of length 1. Raises BrainError."""
         ...

@@ -85,7 +85,8 @@ class Remote(ABC):
     name = ""
     batch = 64
     # True if questions are embedded otherwise than documents.
-    tells_questions = False
+    distinguishes_questions = False
+    tokenizer: Any = None
 
     def __init__(self, model: str, window: int, dimensions: int, identity: str) -> None:
         self.model = model
@@ -233,7 +234,7 @@ class Gemini(OverHttp):
     """
 
     name = "gemini"
-    tells_questions = True
+    distinguishes_questions = True
 
     def __init__(self, section: Mapping[str, Any], environ: Mapping[str, str], model: str, **options: Any) -> None:
         from urllib.parse import quote

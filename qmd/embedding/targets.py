@@ -63,7 +63,7 @@ def settle_space(
         vectors.drop_strays(connection, space)
         if begun is not None:
             vectors.drop_strays(connection, begun.space)
-        coarse.mend(connection, space)
+        coarse.drop_incomplete(connection, space)
         vectors.note(connection)
     return space, begun
 

@@ -130,7 +130,7 @@ def drop(connection: apsw.Connection, space: Space) -> None:
     connection.execute("DELETE FROM brain_state WHERE key = ?", (key(space),))
 
 
-def mend(connection: apsw.Connection, space: Space) -> None:
+def drop_incomplete(connection: apsw.Connection, space: Space) -> None:
     """Drop a table that has not what the space has, as a program that knows nothing of it leaves it.
 
     Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it again.

@@ -55,7 +55,7 @@ def pending(connection: apsw.Connection, space: Space) -> dict[str, int]:
     return found
 
 
-def like(one: Space, other: Space) -> bool:
+def is_compatible(one: Space, other: Space) -> bool:
     """Return True if vectors of both spaces may be in one table."""
     return (one.dimensions, one.fingerprint, one.layout) == (other.dimensions, other.fingerprint, other.layout)
 
@@ -66,7 +66,7 @@ def take(connection: apsw.Connection, space: Space, renewal: Renewal) -> None:
     Old vectors of what was not computed again are carried over, if they are of the same state of the model.
     """
     made = renewal.space
-    while like(space, made) and _carry(connection, space, made):
+    while is_compatible(space, made) and _carry(connection, space, made):
         pass
     with Transaction(connection):
         coarse.drop(connection, space)

@@ -46,7 +46,7 @@ class Waiting:
         self.moves = False
 
 
-def are_of(connection: apsw.Connection, hash: str) -> bool:
+def has_cuts(connection: apsw.Connection, hash: str) -> bool:
     """Return True if a text was cut for any model."""
     return (
         spaces.exist(connection)

@@ -194,7 +194,7 @@ def drop_collection(connection: apsw.Connection, collection: str) -> None:
 
 
 def _has_vectors(connection: apsw.Connection, row: tuple[Any, ...] | None) -> bool:
-    return row is not None and vectors.are_of(connection, row[1])
+    return row is not None and vectors.has_cuts(connection, row[1])
 
 
 def _recount(connection: apsw.Connection, embedded: bool) -> None:

@@ -142,7 +142,7 @@ def opened(
     from qmd.vectors import static_query
 
     try:
-        table = static_query.of(connection, space) if light else ""
+        table = static_query.table_of(connection, space) if light else ""
         if not isinstance(table, str):
             spaces.load(connection)
             return Semantic(connection, space, _by_table(table), lambda: None)
@@ -167,7 +167,7 @@ def _by_model(source: Provider) -> Encode:
         source.hurry(QUESTION_S)
         found = dict.fromkeys(lines, b"")
         for hyde in (False, True):
-            alike = [line for line in lines if (line[1] and source.tells_questions) is hyde]
+            alike = [line for line in lines if (line[1] and source.distinguishes_questions) is hyde]
             if alike:
                 texts = [text for text, _ in alike]
                 found.update(zip(alike, quantise(source.embed(texts, question=not hyde)), strict=True))

@@ -39,8 +39,8 @@ _GROWTH = 1.2
 
 
 def can(provider: Any) -> bool:
-    """Return True if the provider's model cuts texts as ``qmd/vectors/wordpiece.py`` and embeds single tokens."""
-    tokenizer = getattr(provider, "tokenizer", None)
+    """Return True if the provider's model cuts texts as ``qmd/vectors/static_query.py`` and embeds single tokens."""
+    tokenizer = provider.tokenizer
     if tokenizer is None:
         return False
     settings = json.loads(tokenizer.to_str())
@@ -56,7 +56,7 @@ def can(provider: Any) -> bool:
 
 def exists(connection: apsw.Connection, space: Space) -> bool:
     """Return True if a space has a table for questions. Raises apsw.Error."""
-    return not isinstance(static_query.of(connection, space), str)
+    return not isinstance(static_query.table_of(connection, space), str)
 
 
 def due(connection: apsw.Connection, space: Space) -> bool:

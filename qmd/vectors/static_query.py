@@ -188,7 +188,7 @@ class StaticQuery:
         )
 
 
-def of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
+def table_of(connection: apsw.Connection, space: Space) -> StaticQuery | str:
     """Return the table of a space, or why none can be used. Raises apsw.Error."""
     try:
         row: Any = connection.execute(

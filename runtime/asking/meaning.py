@@ -92,7 +92,7 @@ def open_space(
     if encoder is None or encoder.fingerprint != space.fingerprint:
         # The extension is loaded where it is needed, and while the table is found.
         loading = second.begin(spaces.load) if second is not None else None
-        table = static_query.of(connection, space)
+        table = static_query.table_of(connection, space)
         if isinstance(table, str):
             return table
         encoder = table

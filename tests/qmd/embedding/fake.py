@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ class Fake:
     name = "local"
     window = 12
     batch = 4
+    tokenizer: Any = None
 
     def __init__(self, model: str = "fake", fingerprint: str = "f", dimensions: int = 8) -> None:
         self.model = model

@@ -178,7 +178,7 @@ def test_indexing_never_waits_for_a_model(tmp_path: Path) -> None:
     other.close()
 
 
-def test_force_embeds_anew_in_the_collections_that_are_named(tmp_path: Path) -> None:
+def test_force_embeds_again_in_the_named_collections(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha", "b.md": "beta"})
     connection.execute("UPDATE documents SET collection = 'other' WHERE path = 'b.md'")
     embed(connection, Fake())
@@ -198,7 +198,7 @@ def test_only_the_collections_that_are_named_are_embedded_and_the_rest_is_pendin
     assert provider.seen == ["beta"]
 
 
-def test_vectors_of_another_model_of_that_name_are_refused_and_made_anew_by_force(tmp_path: Path) -> None:
+def test_vectors_of_another_model_of_that_name_are_refused_and_replaced_by_force(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, numbered(3))
     embed(connection, Fake())
     changed = Fake(fingerprint="g", dimensions=16)

@@ -52,7 +52,7 @@ def test_texts_that_mean_the_same_are_near_each_other() -> None:
     assert near > 0.5 > 0.3 > far
 
 
-def test_a_text_has_the_same_vector_alone_and_beside_longer_ones() -> None:
+def test_a_text_has_the_same_vector_alone_and_with_longer_ones() -> None:
     alone = model().embed(["the queue was full"])[0]
     beside = model().embed(["word " * 150, "the queue was full"])[1]
     assert alone @ beside > 0.99  # int8 scales are chosen by batch, so not the very same

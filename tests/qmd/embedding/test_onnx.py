@@ -12,9 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _EMBED = "from qmd.embedding.local import Local; print(len(Local(threads=1).embed(['tea'])))"
 
 
-def test_a_model_that_runs_leaves_nothing_with_the_user_and_tells_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_running_model_leaves_and_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     user = tmp_path / "user"
     user.mkdir()

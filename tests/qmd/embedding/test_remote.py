@@ -50,7 +50,7 @@ def test_many_texts_go_in_batches_over_one_connection(endpoint: Endpoint) -> Non
     assert [len(body["input"]) for _, _, body in endpoint.requests] == [64, 64, 22]
 
 
-def test_gemini_is_told_questions_from_documents_and_its_key_is_in_no_address(endpoint: Endpoint) -> None:
+def test_gemini_gets_the_kind_of_text_and_its_key_is_in_no_address(endpoint: Endpoint) -> None:
     provider = gemini(endpoint, dimensions=DIMENSIONS)
     provider.embed(["a document"])
     provider.embed(["a question"], question=True)
@@ -108,7 +108,7 @@ def test_an_answer_that_is_not_packed_as_it_says_is_asked_for_again(endpoint: En
         openai(endpoint).embed(["x"])
 
 
-def test_a_model_that_refuses_a_single_word_is_not_told_that_chunks_are_too_long(endpoint: Endpoint) -> None:
+def test_a_refusal_of_a_single_word_is_not_blamed_on_long_chunks(endpoint: Endpoint) -> None:
     endpoint.always = says({"error": {"message": "no such model"}}, 400)
     with pytest.raises(BadInput, match="no such model") as caught:
         assert openai(endpoint).dimensions
@@ -426,7 +426,7 @@ def test_an_endpoint_that_refuses_every_text_ends_the_run(endpoint: Endpoint, tm
     assert len(endpoint.requests) < 10
 
 
-def test_an_endpoint_whose_vectors_change_their_length_is_refused(endpoint: Endpoint, tmp_path: Path) -> None:
+def test_an_endpoint_with_vectors_of_changing_length_is_refused(endpoint: Endpoint, tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
     embed(connection, openai(endpoint))
     connection.execute("UPDATE content SET doc = doc")
@@ -454,9 +454,7 @@ def test_chunks_for_a_remote_model_cover_the_text_and_fit_its_window(text: str, 
     assert all(len(tokens(text[start:end]).offsets) <= window for start, end in chunks)
 
 
-def test_an_endpoint_that_gives_another_length_now_is_embedded_anew_as_the_fix_says(
-    endpoint: Endpoint, tmp_path: Path
-) -> None:
+def test_an_endpoint_with_another_length_is_embedded_again_by_the_fix(endpoint: Endpoint, tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "an old note"})
     embed(connection, openai(endpoint))
     write(Path(folder.path), {"b.md": "a note that waits"})

@@ -101,7 +101,7 @@ def test_a_dead_endpoint_and_one_that_takes_nothing_cost_no_vector(world: tuple[
     assert stored(connection) == 3
 
 
-def test_a_budget_makes_anew_as_much_as_fits_each_time(world: tuple[apsw.Connection, Folder]) -> None:
+def test_a_budget_renews_as_much_as_fits_each_time(world: tuple[apsw.Connection, Folder]) -> None:
     connection, _ = world
     provider = Fake()
     left = [
@@ -160,7 +160,7 @@ def test_a_text_that_is_refused_keeps_its_vectors_unless_the_model_has_changed(
     assert (report.pending, stored(connection)) == ({"notes": 1}, 11)
 
 
-def test_an_endpoint_whose_vectors_have_another_length_now_is_followed_by_force_whatever_waits(
+def test_force_follows_an_endpoint_with_another_length_whatever_waits(
     world: tuple[apsw.Connection, Folder],
 ) -> None:
     connection, folder = world
@@ -229,7 +229,7 @@ def test_the_search_by_signs_is_of_the_vectors_that_answer(
 
 
 @pytest.mark.parametrize("state", [{}, CHANGED])
-def test_vectors_that_are_made_anew_while_a_question_is_encoded_answer_it_if_they_can(
+def test_vectors_renewed_while_a_question_is_encoded_answer_it_if_they_can(
     world: tuple[apsw.Connection, Folder], state: dict[str, Any]
 ) -> None:
     connection, _ = world

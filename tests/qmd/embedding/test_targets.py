@@ -138,7 +138,7 @@ def test_who_goes_back_halfway_has_the_cuts_of_before(many: apsw.Connection) -> 
 
 
 @pytest.mark.parametrize("state", ["f", "g"])
-def test_another_rule_with_all_vectors_made_anew_loses_none_meanwhile(many: apsw.Connection, state: str) -> None:
+def test_another_rule_during_a_renewal_loses_no_vector(many: apsw.Connection, state: str) -> None:
     provider, seen = Fake(fingerprint=state), []
     provider.then = lambda: seen.append(answering(many)[:2])
     report = embed(many, provider, strategy=syntax.AUTO, force=True)
@@ -220,7 +220,7 @@ def test_a_change_that_was_cut_short_goes_on_unasked(
     assert idle.calls == []
 
 
-def test_a_new_version_of_the_rule_cuts_anew(
+def test_a_new_version_of_the_rule_cuts_again(
     world: tuple[apsw.Connection, Folder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection, _ = world

@@ -115,7 +115,7 @@ def test_an_endpoint_that_does_not_answer_is_given_up(endpoint: Endpoint) -> Non
 
 
 @pytest.mark.parametrize("data", [b"X-More: and more\r\n", b"\r\nHTTP/1.1 102 Processing\r\n"])
-def test_an_endpoint_whose_headers_do_not_end_is_given_up(
+def test_an_endpoint_with_endless_headers_is_given_up(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, data: bytes
 ) -> None:
     def drip(handler: Any, _: Any) -> bool:

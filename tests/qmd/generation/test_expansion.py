@@ -37,7 +37,7 @@ def test_typed_lines_are_read_in_their_order() -> None:
 @pytest.mark.parametrize(
     "around", ["```\n{}```", "Here you are:\n\n{}\nGood luck!", "<think>lex: draft\n</think>\n{}", "\ufeff{}", "{}\r\n"]
 )
-def test_what_stands_around_the_lines_is_left_out(around: str) -> None:
+def test_text_around_the_lines_is_left_out(around: str) -> None:
     assert lines(around.format(GOOD)) == lines(GOOD)
 
 

@@ -115,7 +115,7 @@ def test_an_endpoint_that_dribbles_is_given_up_at_the_deadline(endpoint: Endpoin
         generator(endpoint).ask("", "", 0.3)
 
 
-def test_an_endpoint_whose_headers_never_end_is_given_up_at_the_deadline(endpoint: Endpoint) -> None:
+def test_an_endpoint_with_endless_headers_is_given_up_at_the_deadline(endpoint: Endpoint) -> None:
     def dribble(handler: BaseHTTPRequestHandler, _: Any) -> bool:
         handler.close_connection = True
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")

@@ -150,7 +150,7 @@ def test_full_text_that_cannot_be_read_is_made_of_the_texts_again(index: apsw.Co
     assert history.words() <= terms(index.filename)
 
 
-def test_passages_whose_terms_stay_are_not_called_erased(
+def test_passages_are_not_erased_while_their_terms_stay(
     index: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = _History(index, 2)

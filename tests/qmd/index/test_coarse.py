@@ -188,14 +188,14 @@ def test_a_table_that_is_not_whole_is_not_asked_and_is_gone_on_with(
     assert agree(connection, space)
 
 
-def test_a_table_that_has_not_all_vectors_is_made_anew(brain: tuple[apsw.Connection, Folder, Space]) -> None:
+def test_an_incomplete_table_is_made_again(brain: tuple[apsw.Connection, Folder, Space]) -> None:
     connection, _, space = brain
     connection.execute(f'DELETE FROM "{coarse.table(space)}" WHERE rowid = (SELECT max(id) FROM brain_chunks)')
     assert not agree(connection, space)
-    coarse.mend(connection, space)
+    coarse.drop_incomplete(connection, space)
     assert not coarse.exists(connection, space)
     assert coarse.keep(connection, space, least=1)
-    coarse.mend(connection, space)
+    coarse.drop_incomplete(connection, space)
     assert agree(connection, space)
 
 

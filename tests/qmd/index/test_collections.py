@@ -100,7 +100,7 @@ def test_a_cleanup_removes_what_nothing_has(index: apsw.Connection, tmp_path: Pa
     assert index.execute("SELECT count(*) FROM content_vectors").get == 1
 
 
-def test_the_real_qmd_is_told_to_look_for_itself(index: apsw.Connection, settings: Settings) -> None:
+def test_the_real_qmd_has_to_look_for_itself(index: apsw.Connection, settings: Settings) -> None:
     index.execute("INSERT INTO store_config VALUES('config_hash', 'of an older configuration')")
     assert not collections.sync(index, _config(settings))
     collections.set_included(settings, "one", False)

@@ -105,7 +105,7 @@ def test_a_name_with_line_ends_is_found_by_the_form_that_is_shown(tmp_path: Path
         assert index.execute("SELECT path FROM documents WHERE id = ?", (found,)).get == name
 
 
-def test_a_list_needs_whole_names_and_tells_which_it_lacks(index: apsw.Connection) -> None:
+def test_a_list_needs_whole_names_and_names_the_missing_ones(index: apsw.Connection) -> None:
     entries, errors = retrieve.multi_get(index, "notes/plan.md, lan.md, a b.md")
     assert [entry.document.path for entry in entries] == ["plan.md", "sub/a b.md"]
     assert errors == ["File not found: lan.md (did you mean: plan.md, long.md, sub/plan.md?)"]
@@ -168,7 +168,7 @@ def test_a_file_on_disk_lies_in_its_collection(index: apsw.Connection, tmp_path:
         ("a.md:", ("a.md:", None, None)),
     ],
 )
-def test_a_range_stands_at_the_end(given: str, wanted: tuple[str, int | None, int | None]) -> None:
+def test_a_range_is_at_the_end(given: str, wanted: tuple[str, int | None, int | None]) -> None:
     assert references.split_range(given) == wanted
 
 

@@ -72,7 +72,7 @@ def test_a_truncated_index_is_damaged(index: str, kept: float) -> None:
 
 @pytest.mark.parametrize("start", [0.05, 0.3, 0.6])
 @pytest.mark.damages_full_text
-def test_damage_inside_is_told_when_it_is_met(index: str, start: float) -> None:
+def test_damage_inside_is_reported_when_it_is_read(index: str, start: float) -> None:
     size = os.path.getsize(index) // 4096
     with open(index, "r+b") as stream:
         stream.seek(int(size * start) * 4096)
@@ -100,7 +100,7 @@ def test_a_database_of_others_has_no_brain_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 99, "x", None])
-def test_an_index_of_another_version_is_to_be_made_anew(index: str, version: int | str | None) -> None:
+def test_an_index_of_another_version_must_be_made_again(index: str, version: int | str | None) -> None:
     connection = apsw.Connection(index)
     connection.execute("UPDATE brain_state SET value = ? WHERE key = 'index_version'", (version,))
     connection.close()
@@ -131,7 +131,7 @@ def test_the_index_is_private_whatever_the_umask(tmp_path: Path) -> None:
     assert modes == {"index.sqlite": 0o600, "index.sqlite-wal": 0o600, "index.sqlite-shm": 0o600}
 
 
-def test_a_folder_that_takes_no_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_takes_no_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: str, *_: int) -> int:
         raise PermissionError(13, "Permission denied", path)
 

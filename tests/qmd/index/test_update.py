@@ -273,7 +273,7 @@ def test_frontmatter_dates_the_document_and_the_mtime_only_orders_it(tmp_path: P
     assert connection.execute("SELECT json_extract(fields, '$.project') FROM brain_facts WHERE dated = 1").get == "/p"
 
 
-def test_tables_of_another_version_are_made_anew_and_refilled(tmp_path: Path) -> None:
+def test_tables_of_another_version_are_made_again_and_refilled(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     connection.execute("UPDATE brain_state SET value = 0 WHERE key = 'index_version'")
     connection.close()

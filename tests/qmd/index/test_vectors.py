@@ -222,7 +222,7 @@ def test_the_noted_count_is_the_true_one_after_every_kind_of_change(tmp_path: Pa
     assert exact() == state(connection, "documents")
 
 
-def test_another_layout_cuts_everything_anew_and_another_models_vectors_stay(tmp_path: Path) -> None:
+def test_another_layout_cuts_everything_again_and_another_models_vectors_stay(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
     first, second = space(connection, "one"), space(connection, "two")
     embed(connection, first)
@@ -237,7 +237,7 @@ def test_another_layout_cuts_everything_anew_and_another_models_vectors_stay(tmp
     assert connection.execute("SELECT count(*) FROM brain_chunks").get == 3
 
 
-def test_a_model_of_the_same_name_is_told_by_its_fingerprint(tmp_path: Path) -> None:
+def test_a_model_of_the_same_name_is_recognised_by_its_fingerprint(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
     of = space(connection)
     embed(connection, of)

@@ -86,7 +86,7 @@ def test_a_fault_of_ours_is_not_hidden() -> None:
         Judge(fake).scores("q", ["a"])
 
 
-def test_what_takes_too_long_is_left_behind_and_told_to_end() -> None:
+def test_work_that_takes_too_long_is_left_behind_and_cancelled() -> None:
     fake = Fake()
     fake.wait = threading.Event()
     judge = Judge(fake, timeout_s=60)

@@ -57,7 +57,7 @@ def test_a_model_of_one_logit_or_two_gives_probabilities(tmp_path: Path, classes
     model.close()
 
 
-def test_a_text_has_one_score_whatever_stands_beside_it(tmp_path: Path) -> None:
+def test_a_text_has_one_score_in_any_batch(tmp_path: Path) -> None:
     model = CrossEncoder(str(folder(tmp_path / "tiny")), threads=1)
     texts = [f"{'cat ' * (number % 5)} {'filler ' * (number * 7 % 50)}" for number in range(3 * BATCH + 1)]
     together = model.score("cat", texts, soon())

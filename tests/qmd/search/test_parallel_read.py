@@ -160,7 +160,7 @@ def test_the_end_waits_for_nothing_that_cannot_be_interrupted_and_lets_nothing_q
     reader.close()
 
 
-def test_a_search_with_another_one_beside_finds_the_same_also_where_that_cannot_be_opened(path: str) -> None:
+def test_a_parallel_read_changes_no_answer_even_if_it_cannot_open_the_index(path: str) -> None:
     connection = apsw.Connection(path)
     reader = SecondReader(path)
 

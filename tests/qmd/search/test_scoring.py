@@ -39,7 +39,7 @@ def test_no_matches_have_no_span() -> None:
     assert best_span([], []) == (0.0, 0, 0)
 
 
-def test_terms_that_stand_together_beat_the_same_terms_apart() -> None:
+def test_terms_together_beat_the_same_terms_apart() -> None:
     near, far = ([(0, 0), (distance, 1)] for distance in (1, 60))
     assert best_span(near, [1.0, 1.0])[0] > best_span(far, [1.0, 1.0])[0] > best_span([(0, 0)], [1.0])[0]
 
@@ -58,7 +58,7 @@ def test_rarer_terms_weigh_more_and_none_weighs_nothing(rows: int, one: int, oth
         assert idf(rows, rare) > idf(rows, common)
 
 
-def test_a_frequency_above_the_rows_is_taken_for_all_of_them() -> None:
+def test_a_frequency_above_the_rows_counts_as_all_rows() -> None:
     assert idf(10, 50) == idf(10, 10)
 
 
@@ -86,7 +86,7 @@ def test_a_share_says_less_in_more_passages() -> None:
     assert evidence(0.0, 0, 0.4, 0.28) == pytest.approx(0.12), "where no word matches, none matches by chance"
 
 
-def test_words_that_stand_there_are_an_answer_whatever_the_vector_says() -> None:
+def test_matching_words_are_an_answer_whatever_the_vector() -> None:
     near, nearer = (evidence(0.3, 100, cosine, 0.28) for cosine in (0.2, 0.5))
     assert near < evidence(0.3, 100, None, None) < nearer
     assert evidence(0.3, 100, -1.0, 0.28) == near > 0.16
@@ -126,7 +126,7 @@ def test_the_share_is_the_best_documents_by_weight() -> None:
 
 
 @pytest.mark.parametrize("stems", [["haproxi"], ["海", "象"], ["src", "qx"]], ids=["name", "pair", "phrase"])
-def test_a_long_word_that_is_seldom_said_tells_enough(stems: list[str]) -> None:
+def test_a_long_rare_word_is_enough(stems: list[str]) -> None:
     others = [[f"wort{number}"] for number in range(9)]
     found = scoring.covered([stems, *others], list(range(10)), [1.0] * 10, [{0}])
     assert found == pytest.approx(0.3)

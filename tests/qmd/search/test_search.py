@@ -200,7 +200,7 @@ def test_strict_refuses_more_prefixes_than_a_deadline_can_interrupt(tmp_path: Pa
         _ask(connection, "w " * 49, strict=True)
 
 
-def test_explain_tells_terms_and_rank_of_any_document(tmp_path: Path) -> None:
+def test_explain_has_terms_and_rank_of_any_document(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "walrus penguin", "b.md": "walrus", "c.md": "seal"})
     ids: dict[Any, Any] = {row[0]: row[1] for row in connection.execute("SELECT path, id FROM documents")}
     searcher = Searcher(connection)

@@ -87,7 +87,7 @@ def test_what_a_cut_leaves_of_a_harmless_line_is_as_it_was() -> None:
 @given(
     st.lists(st.text(st.characters(categories=["Lu", "Ll"]), min_size=1, max_size=9), min_size=1, max_size=9), st.data()
 )
-def test_a_token_is_found_where_it_stands(analyzer: Analyzer, words: list[str], data: Any) -> None:
+def test_a_token_is_found_at_its_place(analyzer: Analyzer, words: list[str], data: Any) -> None:
     passage = " — ".join(words)
     starts = [len(passage.encode()[:first].decode()) for first, _, _ in analyzer.offsets(passage)]
     token = data.draw(st.integers(0, len(starts) + 2))

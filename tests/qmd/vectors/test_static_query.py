@@ -103,7 +103,7 @@ def _embedded(connection: apsw.Connection, model: Model) -> spaces.Space:
 
 
 def table_of(connection: apsw.Connection, space: spaces.Space) -> StaticQuery:
-    table = static_query.of(connection, space)
+    table = static_query.table_of(connection, space)
     assert isinstance(table, StaticQuery)
     return table
 
@@ -136,7 +136,7 @@ def test_a_fit_that_runs_out_of_time_goes_on_where_it_was(
     connection: apsw.Connection, space: spaces.Space, model: Model, tmp_path: Path
 ) -> None:
     assert static_fit.fit(connection, space, model, str(tmp_path), deadline=0.0) is None
-    said = static_query.of(connection, space)
+    said = static_query.table_of(connection, space)
     assert isinstance(said, str)
     assert "no query table" in said
     assert static_fit.due(connection, space)
@@ -249,7 +249,7 @@ def test_a_table_of_other_vectors_is_not_used(
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     space.fingerprint = "another"
-    assert isinstance(static_query.of(connection, space), str)
+    assert isinstance(static_query.table_of(connection, space), str)
     assert static_fit.due(connection, space)
 
 
@@ -273,7 +273,7 @@ def test_a_weak_table_is_not_used(
 ) -> None:
     static_fit.fit(connection, space, model, str(tmp_path))
     connection.execute("UPDATE brain_static_fits SET quality = 0.3")
-    said = static_query.of(connection, space)
+    said = static_query.table_of(connection, space)
     assert isinstance(said, str)
     assert "too weak" in said
 
@@ -358,7 +358,7 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
 
 def test_no_table_is_asked_for_where_sqlite_has_none() -> None:
     space = spaces.Space(1, "local", "m", 2, "x", "y", "z")
-    assert isinstance(static_query.of(apsw.Connection(":memory:"), space), str)
+    assert isinstance(static_query.table_of(apsw.Connection(":memory:"), space), str)
 
 
 @functools.cache
