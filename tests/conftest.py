@@ -18,6 +18,7 @@ from tests.full_text import databases, faults
 
 if TYPE_CHECKING:
     from tests.qmd.embedding.endpoint import Endpoint
+    from tests.runtime.index_fixture import Shelf
 
 # How long one example takes says how busy the machine is; slow code has benchmarks. New examples are found at a desk;
 # where CI is set they are always the same, so that red means the change.
@@ -70,6 +71,14 @@ def home() -> Home:
     place = Home(os.environ["BRAIN_HOME"])
     place.make()
     return place
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    """An index of documents that this test puts into the home."""
+    from tests.runtime.index_fixture import Shelf
+
+    return Shelf(home)
 
 
 @pytest.fixture

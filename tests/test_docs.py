@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import brain as program
 from cli import reference
 from core import errors
 from qmd.app import help as help_of_qmd
+from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -29,7 +28,6 @@ PAGES = {
     )
     for path in sorted(ROOT.glob(pattern))
 }
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 EVERYTHING = "\n".join(PAGES.values())
 
 

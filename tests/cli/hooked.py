@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
+from tests.conftest import Brain
 
 
 def transcript(root: Path, session: str, *texts: str, cwd: str = "/Users/ana/api") -> Path:

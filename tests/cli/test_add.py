@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.home import Home
 from core.tombstones import Tombstones
+from tests.conftest import Brain
 from tests.ingest import articles_fixture as made
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_a_folder_is_added_and_found_and_what_is_broken_is_listed(brain: Brain, home: Home, tmp_path: Path) -> None:

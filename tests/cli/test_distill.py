@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +8,9 @@ import pytest
 from core.home import Home
 from core.telemetry import tail
 from runtime.distill_queue import PendingQueue
+from tests.conftest import Brain
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

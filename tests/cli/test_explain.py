@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +9,8 @@ import pytest
 from core.home import Home
 from core.version import VERSION
 from ops.install import skills
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 SECTIONS = ["Collections", "Sources", "Telemetry", "Schedule", "Hooks", "Skills", "Doctor", "Disk"]
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from core import clock
 from core.home import Home
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,8 @@ from core.tombstones import Tombstones
 from ops import forgetting
 from ops.backup import backup, packing
 from ops.sync import sync
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

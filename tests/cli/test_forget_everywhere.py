@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,11 @@ import pytest
 from core.config import locate
 from core.home import Home
 from ops.backup import backup, packing
+from tests.conftest import Brain
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_git import Repository
 from tests.ingest.transcripts import OTHER, SESSION, Script, save, text, tool
 
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 PHRASE = "amaranth-cipher"
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -13,9 +11,8 @@ import pytest
 from core.home import Home
 from qmd.index.store import open_index
 from runtime.asking import agents
+from tests.conftest import Brain
 from tests.unseen import HOSTILE, unseen
-
-Brain = Callable[..., CompletedProcess[str]]
 
 NAME = f"lock{HOSTILE}\n.md"
 

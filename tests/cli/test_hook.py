@@ -20,7 +20,8 @@ from qmd.index.writer import put
 from runtime.asking import agents
 from runtime.capture import tidying
 from runtime.hooks import due, hooks
-from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, rows, silent, transcript
+from tests.cli.hooked import asked, eventually, indexed, patient, payload, rows, silent, transcript
+from tests.conftest import Brain
 
 __all__ = ["indexed", "patient"]
 

@@ -16,7 +16,8 @@ from core.home import Home
 from ingest.raw import files
 from runtime.capture import indexing, tidying
 from runtime.hooks import due, hooks
-from tests.cli.hooked import Brain, asked, eventually, indexed, patient, payload, silent, transcript
+from tests.cli.hooked import asked, eventually, indexed, patient, payload, silent, transcript
+from tests.conftest import Brain
 
 __all__ = ["indexed", "patient"]
 

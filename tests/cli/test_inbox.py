@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ import pytest
 
 from core.document import split
 from core.home import Home
+from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parents[2]
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def note(brain: Brain, *words: str, **options: Any) -> dict[str, Any]:

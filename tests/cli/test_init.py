@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 
 import cli.bring_in.init
 from core.locks import FileLock
+from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo"
@@ -28,7 +28,6 @@ PROMISES = {
     "departures one hour late": "Departures one hour late since summer time began",
     "ECONNREFUSED": "Flaky test_worker_drains: ECONNREFUSED on port 8025",
 }
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from core import access_token
 from core.config import load
 from core.home import Home
 from runtime.capture import indexing
+from tests.conftest import Brain
 from tests.qmd.mcp.world import free_port, talk
 from tests.waiting import until
 
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import anyio
@@ -19,12 +17,12 @@ from qmd.mcp.library import Library
 from qmd.mcp.service import Service
 from qmd.settings import of_brain
 from runtime.asking import agents
+from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
 from tests.qmd.mcp.world import talk
 from tests.unseen import HOSTILE, unseen
 
-Brain = Callable[..., CompletedProcess[str]]
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 NOTE = f"# Deploying\n\nthe staging key is {TOKEN} for now\n"
 

@@ -7,7 +7,6 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -18,10 +17,10 @@ from core import clock
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.index.writer import put
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
 ROOT = Path(__file__).resolve().parents[2]
-Brain = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture

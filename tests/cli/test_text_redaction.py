@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -16,9 +14,8 @@ from qmd.index.writer import put
 from runtime.asking import freshness
 from runtime.capture import inbox
 from runtime.distill_queue import PendingQueue
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., CompletedProcess[str]]
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 NAME = f"{TOKEN}.md"

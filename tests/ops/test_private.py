@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core import clock, telemetry
 from core.home import Home
+from tests.conftest import Brain
 from tests.ops.backups import session, transcript
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 COMMANDS = (
     "index",

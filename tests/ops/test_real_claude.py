@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from runtime.hooks import due
 from runtime.mcp.tools import TOOLS
 from tests import claude_code
 from tests.claude_code import ClaudeCode, streams
+from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parents[2]
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

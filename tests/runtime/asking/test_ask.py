@@ -17,11 +17,6 @@ from tests.runtime.index_fixture import Shelf
 DAY = 86_400
 
 
-@pytest.fixture
-def shelf(home: Home) -> Shelf:
-    return Shelf(home)
-
-
 def _ask(shelf: Shelf, question: str, **given: object) -> dict[str, object]:
     with Asker(shelf.home, shelf.config) as asker:
         return asker.ask(question, Request(**given))

@@ -22,11 +22,6 @@ NOW = 1_795_275_000  # 2026-11-21 15:30 UTC
 HOUR = 3600
 
 
-@pytest.fixture
-def shelf(home: Home) -> Shelf:
-    return Shelf(home)
-
-
 def run(shelf: Shelf, hours: int = 24, **options: Any) -> dict[str, Any]:
     return recent.recent(shelf.home, shelf.config, since=NOW - hours * HOUR, now=NOW, **options)
 

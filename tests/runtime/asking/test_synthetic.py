@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from subprocess import CompletedProcess
 
 from core import clock, config
 from core.home import Home
 from runtime.asking.ask import Asker, Request
+from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., CompletedProcess[str]]
 
 
 def test_it_ranks_below_human_work(home: Home) -> None:

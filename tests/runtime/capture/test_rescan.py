@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +24,9 @@ from qmd.index import cleanup
 from runtime.asking import agents
 from runtime.capture import entries, inbox, rescan
 from runtime.capture.indexing import index
+from tests.conftest import Brain
 from tests.ingest.transcripts import SESSION, Script, save, text
 
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 

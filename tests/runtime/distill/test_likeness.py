@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from runtime.distill.central import LIMIT, Likeness, Reader
 from runtime.distill.distillate import Distillate, Source
 from runtime.distill.distiller import Extractive
 from runtime.distill.words import Sentence, stem
+from tests.conftest import Brain
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = "all-MiniLM-L6-v2"
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,10 @@ from runtime.distill.models import Claude, Failed
 from runtime.distill_queue import PendingQueue
 from tests import claude_code
 from tests.claude_code import Behaviour, ClaudeCode, refuses, streams
+from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import closes, hangs, says
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
-
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 GOOD = {
     "goals": [{"text": "Fix the token refresh race", "turns": [1]}],

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import pytest
 
 from core.home import Home
 from runtime.explaining.trace import since
+from tests.conftest import Brain
 
-Brain = Callable[..., subprocess.CompletedProcess[str]]
 SESSION = "0ccccccc-0000-4000-8000-000000000001"
 
 
