@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -14,6 +15,7 @@ from core.home import Home
 from qmd.index.store import open_index
 from qmd.index.writer import put
 from runtime.asking import freshness
+from runtime.asking.ask import Asker, Request
 
 
 class Shelf:
@@ -41,6 +43,11 @@ class Shelf:
         finally:
             connection.close()
         return file
+
+    def ask(self, question: str, **given: object) -> dict[str, Any]:
+        """Return the envelope of one question."""
+        with Asker(self.home, self.config) as asker:
+            return asker.ask(question, Request(**given))
 
     def sql(self, statement: str, *bindings: str | int) -> list[tuple[object, ...]]:
         """Run one statement as another program with the same database could."""

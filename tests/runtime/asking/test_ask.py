@@ -17,24 +17,13 @@ from tests.runtime.index_fixture import Shelf
 DAY = 86_400
 
 
-def _ask(shelf: Shelf, question: str, **given: object) -> dict[str, object]:
-    with Asker(shelf.home, shelf.config) as asker:
-        return asker.ask(question, Request(**given))
-
-
-def _hits(envelope: dict[str, object]) -> list[dict[str, object]]:
-    hits = envelope["hits"]
-    assert isinstance(hits, list)
-    return hits
-
-
 def test_the_envelope_is_the_contract(shelf: Shelf) -> None:
     begun = clock.now() - 3 * DAY
     file = shelf.put(
         "brain", "s1.md", "the walrus", date=begun, ended=begun + 60, source="claude", session_id="s1",
         project="/p/api", title="Walrus",
     )  # fmt: skip
-    envelope = _ask(shelf, "walrus")
+    envelope = shelf.ask("walrus")
     assert {key: envelope[key] for key in ("schema", "ok", "query")} == {"schema": 1, "ok": True, "query": "walrus"}
     assert "error" not in envelope
     # Whole seconds: what was indexed in one may be asked for in the next.
@@ -46,7 +35,7 @@ def test_the_envelope_is_the_contract(shelf: Shelf) -> None:
         }
         for as_of in seconds
     ]
-    hit = _hits(envelope)[0]
+    hit = envelope["hits"][0]
     line = file.read_text().splitlines()[int(str(hit["line"])) - 1]
     assert "walrus" in line.lower()
     expected = {
@@ -74,30 +63,30 @@ def test_the_envelope_is_the_contract(shelf: Shelf) -> None:
 )
 def test_the_warning_appears_only_past_one_day(shelf: Shelf, days: int, age: str, warned: bool) -> None:
     shelf.put("inbox", "a.md", "walrus", date=clock.now() - days * DAY)
-    hit = _hits(_ask(shelf, "walrus"))[0]
+    hit = shelf.ask("walrus")["hits"][0]
     assert hit["age"] == age
     assert ("warning" in hit) is warned
 
 
 def test_age_is_the_documents_own_and_says_so_where_it_is_the_files(shelf: Shelf) -> None:
     shelf.put("inbox", "a.md", "walrus")
-    assert _hits(_ask(shelf, "walrus"))[0]["date_source"] == "mtime"
+    assert shelf.ask("walrus")["hits"][0]["date_source"] == "mtime"
 
 
 def test_nothing_found_is_a_valid_answer_and_not_an_error(shelf: Shelf) -> None:
     shelf.put("inbox", "a.md", "walrus")
-    envelope = _ask(shelf, "zzyzx")
+    envelope = shelf.ask("zzyzx")
     assert (envelope["ok"], envelope["error"], envelope["hits"]) == (True, "no_results", [])
     assert envelope["error"] == "no_results"
-    assert "error" not in _ask(shelf, "walrus")
+    assert "error" not in shelf.ask("walrus")
 
 
 def test_a_date_in_the_question_lifts_its_documents_and_the_reason_says_so(shelf: Shelf) -> None:
     now = clock.now()
     for days in (2, 21, 90):
         shelf.put("brain", f"d{days}.md", "the auth flow was decided", date=now - days * DAY, session_id=str(days))
-    envelope = _ask(shelf, "what did we decide about the auth flow three weeks ago?")
-    assert _hits(envelope)[0]["uri"] == "qmd://brain/d21.md"
+    envelope = shelf.ask("what did we decide about the auth flow three weeks ago?")
+    assert envelope["hits"][0]["uri"] == "qmd://brain/d21.md"
     route = envelope["route"]
     assert isinstance(route, dict)
     assert "three weeks ago" in route["reason"]
@@ -108,9 +97,9 @@ def test_an_exact_operator_bounds_and_an_explicit_option_wins(shelf: Shelf) -> N
         at = clock.parse_iso(day)
         assert at is not None
         shelf.put("brain", f"{day}.md", "walrus", date=at)
-    assert [hit["uri"] for hit in _hits(_ask(shelf, "walrus since 2026-04-01"))] == ["qmd://brain/2026-05-01.md"]
+    assert [hit["uri"] for hit in shelf.ask("walrus since 2026-04-01")["hits"]] == ["qmd://brain/2026-05-01.md"]
     march = clock.parse_iso("2026-03-01") or 0
-    only = _hits(_ask(shelf, "walrus since 2026-04-01", since=march, until=march + DAY))
+    only = shelf.ask("walrus since 2026-04-01", since=march, until=march + DAY)["hits"]
     assert [hit["uri"] for hit in only] == ["qmd://brain/2026-03-01.md"]
 
 
@@ -119,7 +108,7 @@ def test_filters_by_collection_source_and_project(shelf: Shelf) -> None:
     shelf.put("inbox", "b.md", "walrus", source="note", project="/home/me/web/api-docs")
 
     def uris(**given: object) -> list[object]:
-        return [hit["uri"] for hit in _hits(_ask(shelf, "walrus", **given))]
+        return [hit["uri"] for hit in shelf.ask("walrus", **given)["hits"]]
 
     assert uris(collections=["inbox"]) == ["qmd://inbox/b.md"]
     assert uris(source="claude") == ["qmd://brain/a.md"]
@@ -132,13 +121,13 @@ def test_filters_by_collection_source_and_project(shelf: Shelf) -> None:
 def test_a_source_that_nothing_knows_is_a_wrong_call_and_one_without_a_match_is_not(shelf: Shelf) -> None:
     shelf.put("inbox", "a.md", "walrus", source="readwise")
     for known in ("codex", "note", "article", "readwise"):
-        assert _ask(shelf, "zzyzx", source=known)["error"] == "no_results"
+        assert shelf.ask("zzyzx", source=known)["error"] == "no_results"
     with pytest.raises(BadInput, match="no source 'cluade'") as caught:
-        _ask(shelf, "walrus", source="cluade")
+        shelf.ask("walrus", source="cluade")
     assert caught.value.fix.startswith("did you mean claude? one of: claude, codex")
     shelf.sql("DELETE FROM brain_state WHERE key = 'complete'")  # a run that has not ended makes no name a right one
     with pytest.raises(BadInput, match="no source 'nosuch'"):
-        _ask(shelf, "walrus", source="nosuch")
+        shelf.ask("walrus", source="nosuch")
 
 
 @pytest.mark.parametrize(("given", "glob"), [("api", "*/api"), ("/srv/api/", "/srv/api"), ("*x*", "*x*"), ("/", "/")])
@@ -157,8 +146,8 @@ def test_collections_that_are_not_asked_by_default_are_asked_by_name(home: Home)
     connection = open_index(home.index, write=True)
     register(connection, shelf.config.collections.values())
     connection.close()
-    assert _hits(_ask(shelf, "walrus")) == []
-    assert len(_hits(_ask(shelf, "walrus", collections=["code"]))) == 1
+    assert shelf.ask("walrus")["hits"] == []
+    assert len(shelf.ask("walrus", collections=["code"])["hits"]) == 1
 
 
 def test_without_an_index_the_engine_is_missing(home: Home) -> None:
@@ -177,7 +166,7 @@ def test_in_a_batch_one_bad_question_leaves_the_others_alone(shelf: Shelf) -> No
 
 def test_bad_questions_are_refused_before_anything_is_opened(shelf: Shelf) -> None:
     with pytest.raises(BadQuery):
-        _ask(shelf, "echo $(id)")
+        shelf.ask("echo $(id)")
 
 
 def test_a_thousand_questions_leave_no_file_open_and_stay_quick(shelf: Shelf) -> None:
@@ -198,7 +187,7 @@ def test_a_note_is_called_by_its_own_title(shelf: Shelf) -> None:
     from runtime.capture.indexing import index_file
 
     index_file(shelf.home, shelf.config, "inbox", str(file))
-    assert _hits(_ask(shelf, "pelican"))[0]["title"] == "Why sqlite"
+    assert shelf.ask("pelican")["hits"][0]["title"] == "Why sqlite"
 
 
 def test_a_date_never_lifts_what_has_none_of_the_words(shelf: Shelf) -> None:
@@ -206,10 +195,8 @@ def test_a_date_never_lifts_what_has_none_of_the_words(shelf: Shelf) -> None:
     for number in range(40):
         shelf.put("brain", f"filler{number}.md", "the quick work of the day", date=now - DAY)
     shelf.put("inbox", "note.md", "chose postgres for the ledger", date=now - 45 * DAY)
-    assert [hit["uri"] for hit in _hits(_ask(shelf, "why postgres for the ledger, recently"))] == [
-        "qmd://inbox/note.md"
-    ]
-    assert not _ask(shelf, f"qqqq xxxx in {time.gmtime(now).tm_year}")["hits"]
+    assert [hit["uri"] for hit in shelf.ask("why postgres for the ledger, recently")["hits"]] == ["qmd://inbox/note.md"]
+    assert not shelf.ask(f"qqqq xxxx in {time.gmtime(now).tm_year}")["hits"]
 
 
 @pytest.mark.parametrize("question", cases(__file__, "test_a_question_for_a_day_walks_through_it_newest_first"))
@@ -219,9 +206,9 @@ def test_a_question_for_a_day_walks_through_it_newest_first(shelf: Shelf, questi
         at = int(midnight) - DAY + hour * 3600
         shelf.put("brain", f"h{hour}.md", f"session of hour {hour}", date=at, ended=at + 60)
     shelf.put("brain", "older.md", "what did I do yesterday", date=int(midnight) - 9 * DAY)
-    envelope = _ask(shelf, question)
-    assert [hit["uri"] for hit in _hits(envelope)] == [f"qmd://brain/h{hour}.md" for hour in (15, 9, 3)]
-    assert envelope["route"]["mode"] == "time"  # type: ignore[index]
+    envelope = shelf.ask(question)
+    assert [hit["uri"] for hit in envelope["hits"]] == [f"qmd://brain/h{hour}.md" for hour in (15, 9, 3)]
+    assert envelope["route"]["mode"] == "time"
 
 
 _READ = [
@@ -245,19 +232,19 @@ def test_a_question_for_what_was_read_gets_the_days_browsing(shelf: Shelf, quest
     at = int(time.mktime((2026, 5, 4, 9, 0, 0, 0, 0, -1))) if day != "yesterday" else clock.now() - DAY
     shelf.put("chrome-history", "2026-05-04.md", "docs.python.org/3/library/zipfile.html", date=at, ended=at + 3600)
     shelf.put("chrome-history", "other.md", "what was I reading", date=at - 9 * DAY, ended=at - 9 * DAY)
-    envelope = _ask(shelf, question.format(day))
-    assert [hit["uri"] for hit in _hits(envelope)] == ["qmd://chrome-history/2026-05-04.md"]
+    envelope = shelf.ask(question.format(day))
+    assert [hit["uri"] for hit in envelope["hits"]] == ["qmd://chrome-history/2026-05-04.md"]
     for number in range(6):
         shelf.put("brain", f"{number}.md", "a session", date=at + number, ended=at + 7200 + number)
-    envelope = _ask(shelf, question.format(day))
-    assert [hit["uri"] for hit in _hits(envelope)] == ["qmd://chrome-history/2026-05-04.md"]
-    assert "only kb-raw, chrome-history" in envelope["route"]["reason"]  # type: ignore[index]
+    envelope = shelf.ask(question.format(day))
+    assert [hit["uri"] for hit in envelope["hits"]] == ["qmd://chrome-history/2026-05-04.md"]
+    assert "only kb-raw, chrome-history" in envelope["route"]["reason"]
 
 
 @pytest.mark.parametrize("question", _READ)
 def test_a_question_for_what_was_read_gets_the_sessions_where_nothing_was(shelf: Shelf, question: str) -> None:
     shelf.put("brain", "a.md", "a session", date=clock.now() - DAY, ended=clock.now() - DAY)
-    assert [hit["uri"] for hit in _hits(_ask(shelf, question.format("yesterday")))] == ["qmd://brain/a.md"]
+    assert [hit["uri"] for hit in shelf.ask(question.format("yesterday"))["hits"]] == ["qmd://brain/a.md"]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +252,7 @@ def test_a_question_for_what_was_read_gets_the_sessions_where_nothing_was(shelf:
 )
 def test_a_topic_among_what_was_read_is_looked_for(shelf: Shelf, question: str) -> None:
     shelf.put("chrome-history", "a.md", "zipfile page", date=clock.now() - DAY, ended=clock.now() - DAY)
-    assert _ask(shelf, question)["route"]["mode"] == "lex"  # type: ignore[index]
+    assert shelf.ask(question)["route"]["mode"] == "lex"
 
 
 def _noon(day: int) -> int:
@@ -292,7 +279,7 @@ def test_no_answer_says_what_is_remembered_of_the_days_and_of_those_around_them(
     shelf.put("brain", "over-two-days.md", date=_noon(3), ended=_noon(5), project="/code/api")
     shelf.put("brain", "a-day.md", date=_noon(10), ended=_noon(10), project="/code/api")
     monkeypatch.setattr(time, "time", lambda: float(_noon(25)))
-    envelope = _ask(shelf, question, **given)
+    envelope = shelf.ask(question, **given)
     assert (envelope["error"], envelope["hits"]) == ("no_results", [])
     names = ("since", "until", "documents", "before", "after")
     assert envelope["days"] == dict(zip(names, days, strict=True))
@@ -300,16 +287,16 @@ def test_no_answer_says_what_is_remembered_of_the_days_and_of_those_around_them(
 
 def test_an_answer_and_a_question_of_no_days_say_nothing_of_days(shelf: Shelf) -> None:
     shelf.put("brain", "a.md", "walrus", date=clock.now())
-    assert "days" not in _ask(shelf, "zzyzx")
-    assert "days" not in _ask(shelf, "what did I do today")
+    assert "days" not in shelf.ask("zzyzx")
+    assert "days" not in shelf.ask("what did I do today")
 
 
 @pytest.mark.parametrize("question", cases(__file__, "test_a_question_for_what_came_last_walks_from_the_newest_back"))
 def test_a_question_for_what_came_last_walks_from_the_newest_back(shelf: Shelf, question: str) -> None:
     for days in (300, 2, 40):
         shelf.put("brain", f"d{days}.md", f"{days} days back", date=clock.now() - days * DAY)
-    envelope = _ask(shelf, question)
-    assert [hit["uri"] for hit in _hits(envelope)] == [f"qmd://brain/d{days}.md" for days in (2, 40, 300)]
+    envelope = shelf.ask(question)
+    assert [hit["uri"] for hit in envelope["hits"]] == [f"qmd://brain/d{days}.md" for days in (2, 40, 300)]
     assert envelope["route"] == {"mode": "time", "reason": "chronological: the newest documents first"}
 
 
@@ -318,21 +305,21 @@ def test_a_question_for_what_came_last_walks_from_the_newest_back(shelf: Shelf, 
 )
 def test_the_last_of_something_is_looked_for(shelf: Shelf, question: str) -> None:
     shelf.put("brain", "a.md", "caching migration", date=clock.now() - DAY)
-    assert _ask(shelf, question)["route"]["mode"] == "lex"  # type: ignore[index]
+    assert shelf.ask(question)["route"]["mode"] == "lex"
 
 
 def test_date_words_do_not_swamp_the_topic_where_the_days_are_empty(shelf: Shelf) -> None:
     now = clock.now()
     shelf.put("brain", "lint.md", "the lint rules were loosened", date=now - 300 * DAY)
     shelf.put("brain", "log.md", "git log since 2 weeks ago; three weeks ago, last month", date=now - 400 * DAY)
-    envelope = _ask(shelf, "lint three weeks ago")
-    assert _hits(envelope)[0]["uri"] == "qmd://brain/lint.md"
-    assert "nothing that matches is from those days" in envelope["route"]["reason"]  # type: ignore[index]
+    envelope = shelf.ask("lint three weeks ago")
+    assert envelope["hits"][0]["uri"] == "qmd://brain/lint.md"
+    assert "nothing that matches is from those days" in envelope["route"]["reason"]
 
 
 def test_frontmatter_of_any_type_is_shown_as_text(shelf: Shelf) -> None:
     shelf.put("inbox", "a.md", "walrus", source=5, project=["a", "b"], type=True)
-    hit = _hits(_ask(shelf, "walrus"))[0]
+    hit = shelf.ask("walrus")["hits"][0]
     assert (hit["source"], hit["project"], hit["type"]) == ("5", "a, b", "True")
 
 
@@ -348,18 +335,18 @@ def test_until_a_run_has_ended_an_empty_answer_is_a_missing_index(shelf: Shelf, 
     else:
         Path("~/.bash_history").expanduser().write_text("ls\n")
     with pytest.raises(EngineMissing) as caught:
-        _ask(shelf, "zzyzx")
+        shelf.ask("zzyzx")
     assert caught.value.fix == "brain index"
-    lexical = _ask(shelf, "walrus")["freshness"]["lexical"]  # type: ignore[index]
+    lexical = shelf.ask("walrus")["freshness"]["lexical"]
     assert (lexical["fresh"], lexical["pending"]) == (False, 1)
 
 
 def test_where_there_are_only_notes_an_empty_answer_is_one_before_any_run(shelf: Shelf) -> None:
     shelf.put("inbox", "a.md", "walrus")
     shelf.sql("DELETE FROM brain_state WHERE key IN ('complete', 'as_of')")
-    envelope = _ask(shelf, "zzyzx")
+    envelope = shelf.ask("zzyzx")
     assert (envelope["ok"], envelope["error"], envelope["hits"]) == (True, "no_results", [])
-    assert envelope["freshness"]["lexical"]["as_of"] is None  # type: ignore[index]
+    assert envelope["freshness"]["lexical"]["as_of"] is None
 
 
 def test_a_changed_set_of_collections_is_not_fresh(shelf: Shelf) -> None:
@@ -371,7 +358,6 @@ def test_a_changed_set_of_collections_is_not_fresh(shelf: Shelf) -> None:
 
 def test_the_reason_says_that_there_is_no_such_day(shelf: Shelf) -> None:
     shelf.put("brain", "a.md", "I was doing the walrus harbour")
-    with Asker(shelf.home, shelf.config) as asker:
-        envelope = asker.ask("what was I doing with the walrus on 2026-02-30", Request())
+    envelope = shelf.ask("what was I doing with the walrus on 2026-02-30")
     assert envelope["hits"]
     assert 'there is no day "2026-02-30"' in envelope["route"]["reason"]

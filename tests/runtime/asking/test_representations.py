@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from core.home import Home
-from runtime.asking.ask import Asker, Request
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked, run
 from runtime.distill_queue import PendingQueue
@@ -15,10 +14,9 @@ DAY = 86_400
 
 
 def ask(shelf: Shelf, limit: int = 5, *collections: str) -> list[dict[str, object]]:
-    with Asker(shelf.home, shelf.config) as asker:
-        found: list[dict[str, object]] = asker.ask(
-            "HttpOnly cookie token refresh", Request(limit=limit, collections=collections)
-        )["hits"]
+    found: list[dict[str, object]] = shelf.ask("HttpOnly cookie token refresh", limit=limit, collections=collections)[
+        "hits"
+    ]
     return found
 
 

@@ -4,42 +4,35 @@ from __future__ import annotations
 
 import json
 
-from core import clock, config
-from core.home import Home
-from runtime.asking.ask import Asker, Request
+from core import clock
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
 
-def test_it_ranks_below_human_work(home: Home) -> None:
-    shelf = Shelf(home)
+def test_it_ranks_below_human_work(shelf: Shelf) -> None:
     now = clock.now()
     for number in range(6):
         shelf.put("brain", f"m{number}.md", "the gannet dives, the gannet dives", date=now, synthetic=True)
     shelf.put("brain", "human.md", "the gannet dives and other matters of the day", date=now)
-    with Asker(home, config.load(home)) as asker:
-        hits = asker.ask("gannet dives", Request(limit=3))["hits"]
+    hits = shelf.ask("gannet dives", limit=3)["hits"]
     assert hits[0]["uri"] == "qmd://brain/human.md"
     assert len(hits) == 3
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
 
 
-def test_it_comes_after_human_work_in_a_walk_through_the_days(home: Home) -> None:
-    shelf = Shelf(home)
+def test_it_comes_after_human_work_in_a_walk_through_the_days(shelf: Shelf) -> None:
     now = clock.now()
     for number in range(6):
         shelf.put("brain", f"m{number}.md", "a fixture", date=now, synthetic=True)
     for name, ago in (("old", 60), ("older", 120)):
         shelf.put("brain", f"{name}.md", "a day's work", date=now - ago)
-    with Asker(home, config.load(home)) as asker:
-        envelope = asker.ask("what did I do last?", Request(limit=3))
+    envelope = shelf.ask("what did I do last?", limit=3)
     assert envelope["route"]["mode"] == "time"
     assert [hit["uri"].rpartition("/")[2] for hit in envelope["hits"][:2]] == ["old.md", "older.md"]
     assert len(envelope["hits"]) == 3
 
 
-def test_it_is_listed_only_when_asked_for(home: Home, brain: Brain) -> None:
-    shelf = Shelf(home)
+def test_it_is_listed_only_when_asked_for(shelf: Shelf, brain: Brain) -> None:
     shelf.put("brain", "machine.md", "x", date=clock.now(), session_id="m", synthetic=True)
     shelf.put("brain", "human.md", "x", date=clock.now(), session_id="h")
     plain = json.loads(brain("recent", "--json").stdout)
