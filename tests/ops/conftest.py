@@ -13,20 +13,34 @@ from ops.install import program
 from runtime.capture import inbox, indexing
 from runtime.capture.capture import capture
 from tests.ops.backups import transcript
-from tests.ops.machines import Machine
+from tests.ops.machines import Machine, converge
 from tests.ops.patients import ROOT, RUN, examine, ids
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> tuple[Machine, Machine]:
-    remote = tmp_path / "remote.git"
-    one, other = Machine(tmp_path, "laptop", remote), Machine(tmp_path, "tower", remote)
-    one.session(1, "walrus")
-    one.session(2, "ocelot")
-    inbox.write(one.home, "the pelican landed on the laptop")
+def one(tmp_path: Path) -> Machine:
+    """A machine with two sessions and a note, never synchronised."""
+    machine = Machine(tmp_path, "laptop", tmp_path / "remote.git")
+    machine.session(1, "walrus")
+    machine.session(2, "ocelot")
+    inbox.write(machine.home, "the pelican landed on the laptop")
+    return machine
+
+
+@pytest.fixture
+def pair(one: Machine, tmp_path: Path) -> tuple[Machine, Machine]:
+    """That machine and another with the same remote repository, a session and a note."""
+    other = Machine(tmp_path, "tower", tmp_path / "remote.git")
     other.session(3, "heron")
     inbox.write(other.home, "the puffin landed on the tower")
     return one, other
+
+
+@pytest.fixture
+def converged(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
+    """Both, with each other's documents."""
+    converge(*pair)
+    return pair
 
 
 @pytest.fixture

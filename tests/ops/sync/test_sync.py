@@ -28,9 +28,8 @@ from tests.ops.machines import Machine, all_objects, converge
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 
 
-def test_two_machines_come_to_hold_and_find_the_same(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_two_machines_come_to_hold_and_find_the_same(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     assert one.documents() == other.documents()
     assert len(one.documents()) == 5
     assert one.asks("heron") == ["qmd://brain/machines/tower/00000003-0000-4000-8000-000000000000.md"]
@@ -41,9 +40,8 @@ def test_two_machines_come_to_hold_and_find_the_same(pair: tuple[Machine, Machin
     assert (again["committed"], again["pushed"], again["added"], again["removed"]) == (False, False, 0, 0)
 
 
-def test_a_session_that_grows_and_one_that_is_deleted_travel(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_session_that_grows_and_one_that_is_deleted_travel(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     grown = one.session(1, "walrus", turns=5)
     for path in Path(one.home.path("inbox")).rglob("2*/**/*.md"):
         if "machines" not in path.parts:
@@ -79,9 +77,8 @@ def test_the_same_session_and_the_same_day_on_both_never_conflict(pair: tuple[Ma
     assert len(fresh.asks("lemur")) == 1
 
 
-def test_a_forget_travels_and_leaves_every_history(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_forget_travels_and_leaves_every_history(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     assert b"drawer1," in other.objects()
     unit = "00000001-0000-4000-8000-000000000000"
     outcome = one.forget(unit)
@@ -91,7 +88,7 @@ def test_a_forget_travels_and_leaves_every_history(pair: tuple[Machine, Machine]
     report = other.sync()
     assert report["forgotten"] == 1
     converge(one, other)
-    for machine in pair:
+    for machine in converged:
         assert f"{unit}.md" not in machine.documents()
         assert Tombstones(machine.home).covers("claude", unit)
         assert b"drawer1," not in machine.objects()
@@ -105,8 +102,7 @@ def test_a_forget_travels_and_leaves_every_history(pair: tuple[Machine, Machine]
     assert one.asks("walrus") == other.asks("walrus") == []
 
 
-def test_a_text_that_only_the_history_holds_by_now_leaves_it(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_a_text_that_only_the_history_holds_by_now_leaves_it(one: Machine) -> None:
     note = Path(one.home.path("inbox", "2026", "04", "gate.md"))
     note.parent.mkdir(parents=True)
     note.write_text("# Gate\n\nA vermilion gate.\n", encoding="utf-8")
@@ -125,8 +121,7 @@ def test_a_text_that_only_the_history_holds_by_now_leaves_it(pair: tuple[Machine
     assert forgetting.elsewhere(one.home, one.config, os.environ, anywhere=True)([], [], probes) == ([], [])
 
 
-def test_a_forget_without_the_settings_takes_it_out_of_the_branch_that_is_there(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_a_forget_without_the_settings_takes_it_out_of_the_branch_that_is_there(one: Machine) -> None:
     kept, going = one.session(1, "the basalt key"), one.session(2, "the cobalt door")
     one.sync()
     name = State(one.home).name
@@ -141,9 +136,8 @@ def test_a_forget_without_the_settings_takes_it_out_of_the_branch_that_is_there(
     assert b"basalt" in one.objects(), kept
 
 
-def test_what_another_machine_made_can_be_forgotten_here_and_goes_there(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_what_another_machine_made_can_be_forgotten_here_and_goes_there(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     one.forget("00000003-0000-4000-8000-000000000000")
     note = one.asks("puffin")[0]
     assert "/machines/tower/" in note
@@ -158,14 +152,13 @@ def test_what_another_machine_made_can_be_forgotten_here_and_goes_there(pair: tu
     converge(one, other)
     assert one.documents() == other.documents()
     assert len(one.documents()) == 3
-    for machine in pair:
+    for machine in converged:
         assert b"drawer3," not in machine.objects()
         assert b"puffin" not in machine.objects()
 
 
-def test_what_was_lifted_here_is_not_forgotten_again(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_what_was_lifted_here_is_not_forgotten_again(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     unit = "00000001-0000-4000-8000-000000000000"
     one.forget(unit)
     converge(one, other)
@@ -175,9 +168,8 @@ def test_what_was_lifted_here_is_not_forgotten_again(pair: tuple[Machine, Machin
     assert one.asks("walrus") == [f"qmd://brain/{unit}.md"]
 
 
-def test_a_copy_that_was_edited_here_is_kept_and_named(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_copy_that_was_edited_here_is_kept_and_named(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     copy = Path(other.home.path("brain", "machines", "laptop", "00000001-0000-4000-8000-000000000000.md"))
     copy.write_text(copy.read_text() + "\nmy own remark\n")
     one.session(1, "walrus", turns=5)
@@ -187,10 +179,9 @@ def test_a_copy_that_was_edited_here_is_kept_and_named(pair: tuple[Machine, Mach
 
 
 def test_a_run_that_is_killed_while_laying_down_is_taken_up_again(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+    converged: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     for number in (1, 2):
         one.session(number, "walrus", turns=7)
     one.sync()
@@ -211,17 +202,15 @@ def test_a_run_that_is_killed_while_laying_down_is_taken_up_again(
     assert one.documents() == other.documents()
 
 
-def test_a_machine_that_leaves_takes_its_documents_with_it(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_machine_that_leaves_takes_its_documents_with_it(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     subprocess.run(["git", "--git-dir", one.remote, "update-ref", "-d", "refs/heads/laptop"], check=True)
     report = other.sync()
     assert (report["removed"], report["machines"]) == (3, {})
     assert len(other.documents()) == 2
 
 
-def test_a_restored_machine_does_not_overwrite_what_it_had_sent(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_a_restored_machine_does_not_overwrite_what_it_had_sent(one: Machine, tmp_path: Path) -> None:
     one.sync()
     shutil.copytree(one.home.root, tmp_path / "old")
     one.session(5, "lemur")
@@ -235,8 +224,7 @@ def test_a_restored_machine_does_not_overwrite_what_it_had_sent(pair: tuple[Mach
     assert restored.asks("lemur")
 
 
-def test_a_forget_names_the_branch_of_a_former_name(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_a_forget_names_the_branch_of_a_former_name(one: Machine) -> None:
     one.sync()
     one.name = "desk"
     one.sync()
@@ -250,8 +238,7 @@ def test_a_forget_names_the_branch_of_a_former_name(pair: tuple[Machine, Machine
     assert b"drawer1," not in one.objects() + all_objects(one.remote)
 
 
-def test_without_a_remote_every_run_is_one_commit(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_without_a_remote_every_run_is_one_commit(one: Machine) -> None:
     for number in (11, 12):
         one.session(number, "lemur")
         report = sync.sync(one.home, one.config, os.environ, name="laptop")
@@ -265,9 +252,8 @@ def test_without_a_remote_every_run_is_one_commit(pair: tuple[Machine, Machine])
     assert b"drawer1," not in one.objects()
 
 
-def test_what_a_crash_of_git_left_goes_with_the_next_sync(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_what_a_crash_of_git_left_goes_with_the_next_sync(converged: tuple[Machine, Machine]) -> None:
+    one, _ = converged
     crashed = Path(one.home.path("sync.git", "fast_import_crash_7"))
     crashed.write_text("M 100644 inline brain/secret-plan.md")
     one.sync()

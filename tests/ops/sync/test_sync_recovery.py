@@ -47,10 +47,9 @@ def _findings(home: Home) -> list[Finding]:
     ],
 )
 def test_a_lock_that_a_killed_git_has_left_does_not_stop_the_next_sync(
-    pair: tuple[Machine, Machine], name: str
+    converged: tuple[Machine, Machine], name: str
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     other.session(21, "lemur")
     other.sync()
     one.session(22, "gibbon")
@@ -64,8 +63,7 @@ def test_a_lock_that_a_killed_git_has_left_does_not_stop_the_next_sync(
     assert _findings(one.home) == []
 
 
-def test_the_doctor_removes_the_lock_of_a_killed_git(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_the_doctor_removes_the_lock_of_a_killed_git(one: Machine) -> None:
     one.sync()
     lock = Path(one.home.path("sync.git", "packed-refs.lock"))
     lock.touch()
@@ -75,8 +73,7 @@ def test_the_doctor_removes_the_lock_of_a_killed_git(pair: tuple[Machine, Machin
     assert not lock.exists()
 
 
-def test_a_forget_is_not_stopped_by_the_lock_of_a_killed_git(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_a_forget_is_not_stopped_by_the_lock_of_a_killed_git(one: Machine) -> None:
     one.sync()
     Path(one.home.path("sync.git", "packed-refs.lock")).touch()
     Path(one.home.path("sync.git", "refs", "heads", "laptop.lock")).touch()
@@ -84,8 +81,7 @@ def test_a_forget_is_not_stopped_by_the_lock_of_a_killed_git(pair: tuple[Machine
     assert b"drawer1," not in one.objects()
 
 
-def test_the_lock_of_a_git_that_runs_is_left_to_it_and_named(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_the_lock_of_a_git_that_runs_is_left_to_it_and_named(one: Machine) -> None:
     one.sync()
     one.session(22, "gibbon")
     repository = one.home.path("sync.git")
@@ -105,8 +101,7 @@ def test_the_lock_of_a_git_that_runs_is_left_to_it_and_named(pair: tuple[Machine
     assert one.sync()["unlocked"] == [str(lock)]
 
 
-def test_an_old_lock_in_a_remote_folder_goes_and_a_young_one_is_named(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_an_old_lock_in_a_remote_folder_goes_and_a_young_one_is_named(one: Machine) -> None:
     one.sync()
     one.session(22, "gibbon")
     lock = Path(one.remote, "refs", "heads", "laptop.lock")
@@ -157,10 +152,9 @@ DAMAGES = [_zero_objects, _zero_tip, _zero_head, _lose_packs, _zero_packs]
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_repository_is_a_finding_and_is_made_again_from_the_documents(
-    pair: tuple[Machine, Machine], damage: Callable[[Path], None]
+    converged: tuple[Machine, Machine], damage: Callable[[Path], None]
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     before = one.documents()
     one.session(1, "walrus", turns=7)
     damage(Path(one.home.path("sync.git")))
@@ -177,9 +171,8 @@ def test_a_damaged_repository_is_a_finding_and_is_made_again_from_the_documents(
 
 
 @pytest.mark.parametrize("damage", [_zero_objects, _zero_tip, _zero_head])
-def test_a_sync_names_a_damaged_repository(pair: tuple[Machine, Machine], damage: Callable[[Path], None]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_sync_names_a_damaged_repository(converged: tuple[Machine, Machine], damage: Callable[[Path], None]) -> None:
+    one, _ = converged
     one.session(1, "walrus", turns=7)
     damage(Path(one.home.path("sync.git")))
     with pytest.raises(EngineMissing) as damaged:
@@ -190,10 +183,9 @@ def test_a_sync_names_a_damaged_repository(pair: tuple[Machine, Machine], damage
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_forget_ends_in_a_damaged_repository_and_travels(
-    pair: tuple[Machine, Machine], damage: Callable[[Path], None]
+    converged: tuple[Machine, Machine], damage: Callable[[Path], None]
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     damage(Path(one.home.path("sync.git")))
     one.forget("00000001-0000-4000-8000-000000000000")
     assert _findings(one.home) == []
@@ -204,8 +196,7 @@ def test_a_forget_ends_in_a_damaged_repository_and_travels(
     assert other.asks("walrus") == []
 
 
-def test_a_text_is_forgotten_in_a_damaged_repository(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_a_text_is_forgotten_in_a_damaged_repository(one: Machine) -> None:
     one.sync()
     _zero_objects(Path(one.home.path("sync.git")))
     probes = verify_erasure.spellings("vermilion gate")
@@ -214,9 +205,8 @@ def test_a_text_is_forgotten_in_a_damaged_repository(pair: tuple[Machine, Machin
     assert _findings(one.home) == []
 
 
-def test_a_damaged_remote_folder_is_named(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_damaged_remote_folder_is_named(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     _zero_objects(Path(one.remote))
     other.session(21, "lemur")
     with pytest.raises(EngineMissing) as damaged:
@@ -228,8 +218,7 @@ def test_a_damaged_remote_folder_is_named(pair: tuple[Machine, Machine]) -> None
     assert one.documents() == other.documents()
 
 
-def test_a_remote_that_cannot_be_reached_is_no_damage(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_a_remote_that_cannot_be_reached_is_no_damage(one: Machine, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         sync.sync(one.home, one.config, os.environ, remote=str(tmp_path / "gone.git"))
     assert _findings(one.home) == []
@@ -245,10 +234,9 @@ def _backed_up(machine: Machine) -> str:
 
 @pytest.mark.parametrize("change", ["added", "grown"])
 def test_a_home_restored_from_an_old_backup_takes_nothing_from_the_other_machines(
-    pair: tuple[Machine, Machine], change: str
+    converged: tuple[Machine, Machine], change: str
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     path = _backed_up(one)
     if change == "added":
         one.session(21, "lemur")
@@ -274,9 +262,8 @@ def test_a_home_restored_from_an_old_backup_takes_nothing_from_the_other_machine
         one.sync()
 
 
-def test_a_backup_that_lacks_nothing_goes_on_under_its_name(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_backup_that_lacks_nothing_goes_on_under_its_name(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     path = _backed_up(one)
     restore.restore(path, one.home, force=True)
     one.session(21, "lemur")
@@ -287,10 +274,9 @@ def test_a_backup_that_lacks_nothing_goes_on_under_its_name(pair: tuple[Machine,
 
 
 def test_a_purge_that_was_due_when_the_backup_was_made_takes_nothing_from_the_other_machines(
-    pair: tuple[Machine, Machine],
+    converged: tuple[Machine, Machine],
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     one.forget("00000001-0000-4000-8000-000000000000")
     path = _backed_up(one)
     one.session(21, "lemur")
@@ -303,9 +289,8 @@ def test_a_purge_that_was_due_when_the_backup_was_made_takes_nothing_from_the_ot
     assert other.documents() == held
 
 
-def test_a_restore_without_a_remote_is_refused_once_there_is_one(pair: tuple[Machine, Machine]) -> None:
-    one, other = pair
-    converge(one, other)
+def test_a_restore_without_a_remote_is_refused_once_there_is_one(converged: tuple[Machine, Machine]) -> None:
+    one, other = converged
     path = _backed_up(one)
     one.session(21, "lemur")
     converge(one, other)
@@ -337,8 +322,7 @@ def test_documents_of_others_that_were_forgotten_here_stay_so_after_a_restore(pa
     assert one.asks("zebra") == []
 
 
-def test_no_address_and_no_name_of_a_backup_replaces_this_homes(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_no_address_and_no_name_of_a_backup_replaces_this_homes(one: Machine, tmp_path: Path) -> None:
     one.sync()
     held = {"schema": 1, "name": "evil", "remote": "ssh://evil.test/x.git", "purge": True, "machines": {}}
     path = forged(

@@ -18,7 +18,7 @@ from core.tombstones import Tombstones
 from ops.sync import git, pull, sync
 from ops.sync.git import Repository
 from ops.sync.state import State
-from tests.ops.machines import Machine, converge
+from tests.ops.machines import Machine
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 
@@ -33,8 +33,7 @@ def _evil(remote: Path, files: dict[str, bytes], name: str = "evil", *, force: b
     subprocess.run(["git", "--git-dir", str(work), "push", "-q", str(remote), ref], check=True)
 
 
-def test_a_hostile_tree_writes_only_below_its_own_folder(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_a_hostile_tree_writes_only_below_its_own_folder(one: Machine, tmp_path: Path) -> None:
     one.sync()
     _evil(
         Path(one.remote),
@@ -64,10 +63,9 @@ def test_a_hostile_tree_writes_only_below_its_own_folder(pair: tuple[Machine, Ma
 
 
 def test_what_another_machine_says_it_removed_can_only_be_a_known_machines_document(
-    pair: tuple[Machine, Machine], tmp_path: Path
+    converged: tuple[Machine, Machine], tmp_path: Path
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, _ = converged
     precious = [
         Path(one.home.path("precious.txt")),
         Path(one.home.path("state", "precious.md")),
@@ -113,8 +111,7 @@ def test_a_tombstone_of_a_source_that_is_unknown_here_is_kept_and_stops_nothing(
     assert other.sync()["ok"]
 
 
-def test_no_hook_of_any_side_is_run(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_no_hook_of_any_side_is_run(one: Machine, tmp_path: Path) -> None:
     one.sync()
     template = tmp_path / "template" / "hooks"
     template.mkdir(parents=True)
@@ -129,14 +126,12 @@ def test_no_hook_of_any_side_is_run(pair: tuple[Machine, Machine], tmp_path: Pat
 
 
 @pytest.mark.parametrize("address", ["--upload-pack=touch x", "ext::sh -c touch% x", "a b", "http://x\ny"])
-def test_an_address_that_is_an_option_or_a_command_is_refused(pair: tuple[Machine, Machine], address: str) -> None:
-    one, _ = pair
+def test_an_address_that_is_an_option_or_a_command_is_refused(one: Machine, address: str) -> None:
     with pytest.raises(BadInput):
         sync.sync(one.home, one.config, os.environ, remote=address)
 
 
-def test_an_unreachable_remote_is_named_without_its_password(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_an_unreachable_remote_is_named_without_its_password(one: Machine, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as failed:
         sync.sync(one.home, one.config, os.environ, remote="https://me:hunter2@127.0.0.1:9/x.git")
     assert "hunter2" not in failed.value.message + failed.value.fix
@@ -168,10 +163,7 @@ def _set(repository: str, **settings: str) -> None:
 
 
 @pytest.mark.parametrize("act", ["sync", "forget"])
-def test_no_setting_in_the_homes_repository_starts_a_program(
-    pair: tuple[Machine, Machine], tmp_path: Path, act: str
-) -> None:
-    one, _ = pair
+def test_no_setting_in_the_homes_repository_starts_a_program(one: Machine, tmp_path: Path, act: str) -> None:
     one.sync()
     repository = one.home.path("sync.git")
     trap = _trap(tmp_path)
@@ -191,9 +183,8 @@ def test_no_setting_in_the_homes_repository_starts_a_program(
 
 @pytest.mark.parametrize("address", ["PLACE", "file://PLACE"])
 def test_a_remote_in_a_folder_that_names_a_program_is_refused_and_runs_none(
-    pair: tuple[Machine, Machine], tmp_path: Path, address: str
+    one: Machine, tmp_path: Path, address: str
 ) -> None:
-    one, _ = pair
     one.sync()
     trap = _trap(tmp_path)
     other = tmp_path / "other.git"
@@ -211,8 +202,7 @@ def test_a_remote_in_a_folder_that_names_a_program_is_refused_and_runs_none(
     assert sync.sync(one.home, one.config, os.environ)["pushed"]
 
 
-def test_no_hook_of_a_remote_is_run_however_its_folder_is_named(pair: tuple[Machine, Machine], tmp_path: Path) -> None:
-    one, _ = pair
+def test_no_hook_of_a_remote_is_run_however_its_folder_is_named(one: Machine, tmp_path: Path) -> None:
     one.sync()
     (Path(one.remote) / "hooks").mkdir(exist_ok=True)
     for name in ("pre-receive", "post-receive", "update", "post-update", "reference-transaction", "proc-receive"):
@@ -223,9 +213,8 @@ def test_no_hook_of_a_remote_is_run_however_its_folder_is_named(pair: tuple[Mach
 
 
 def test_the_users_own_ssh_command_reaches_a_remote(
-    pair: tuple[Machine, Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, _ = pair
     one.sync()
     Path(os.environ["HOME"], ".gitconfig").write_text(f"[core]\n\tsshCommand = {_trap(tmp_path)}\n")
     with pytest.raises(BadInput):
@@ -253,8 +242,7 @@ _STATES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("held", _STATES, ids=str)
-def test_settings_that_sync_does_not_write_are_damaged(pair: tuple[Machine, Machine], held: dict[str, Any]) -> None:
-    one, _ = pair
+def test_settings_that_sync_does_not_write_are_damaged(one: Machine, held: dict[str, Any]) -> None:
     Path(one.home.state, "sync.json").write_text(json.dumps({"schema": 1, **held}))
     with pytest.raises(Internal) as damaged:
         one.sync()
@@ -274,10 +262,7 @@ KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
     ],
     ids=["body", "frontmatter", "no UTF-8"],
 )
-def test_what_another_machine_sends_is_redacted_before_it_is_written(
-    pair: tuple[Machine, Machine], body: bytes
-) -> None:
-    one, _ = pair
+def test_what_another_machine_sends_is_redacted_before_it_is_written(one: Machine, body: bytes) -> None:
     one.sync()
     rows = b'{"schema":1,"event":"ask","query":"%s"}\n' % KEY.encode()
     _evil(Path(one.remote), {"brain/deploy.md": body, ".brain/usage.jsonl": rows})
@@ -297,10 +282,7 @@ def test_what_another_machine_sends_is_redacted_before_it_is_written(
     assert (one.sync()["kept"], place.exists()) == ([], False)
 
 
-def test_what_was_laid_down_before_there_was_a_policy_is_redacted_by_the_next_sync(
-    pair: tuple[Machine, Machine],
-) -> None:
-    one, _ = pair
+def test_what_was_laid_down_before_there_was_a_policy_is_redacted_by_the_next_sync(one: Machine) -> None:
     one.sync()
     body = f"# Deploy\n\nThe key is {KEY} of the bucket.\n".encode()
     _evil(Path(one.remote), {"brain/deploy.md": body})
@@ -315,10 +297,9 @@ def test_what_was_laid_down_before_there_was_a_policy_is_redacted_by_the_next_sy
 
 
 def test_a_tree_that_lists_more_than_a_disk_holds_costs_its_own_machine_alone(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+    converged: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other = pair
-    converge(one, other)
+    one, other = converged
     monkeypatch.setattr(git, "_TREE_BYTES", 100_000)
     work = Path(one.remote).parent / "bomb.git"
     repository = Repository(str(work), os.environ)
@@ -345,10 +326,7 @@ def test_a_tree_that_lists_more_than_a_disk_holds_costs_its_own_machine_alone(
     assert one.asks("lemur")
 
 
-def test_documents_that_would_fill_the_disk_are_not_laid_down(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, _ = pair
+def test_documents_that_would_fill_the_disk_are_not_laid_down(one: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     one.sync()
     _evil(Path(one.remote), {f"brain/{number}.md": b"x" * 50_000 for number in range(40)})
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=900, f_frsize=4000))
@@ -358,10 +336,7 @@ def test_documents_that_would_fill_the_disk_are_not_laid_down(
     monkeypatch.undo()
 
 
-def test_a_blob_that_no_document_can_be_is_not_read(
-    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, _ = pair
+def test_a_blob_that_no_document_can_be_is_not_read(one: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     one.sync()
     _evil(Path(one.remote), {"brain/huge.md": b"vermilion " * 100_000, "brain/small.md": b"cobalt"})
     monkeypatch.setattr(sync, "LARGEST", 900_000)
@@ -381,18 +356,14 @@ def test_a_blob_that_no_document_can_be_is_not_read(
     ],
     ids=["deep", "long", "long in bytes", "turned round"],
 )
-def test_a_name_that_a_file_system_may_refuse_costs_its_own_document_alone(
-    pair: tuple[Machine, Machine], name: str
-) -> None:
-    one, _ = pair
+def test_a_name_that_a_file_system_may_refuse_costs_its_own_document_alone(one: Machine, name: str) -> None:
     one.sync()
     _evil(Path(one.remote), {name: b"owned", "brain/ok.md": b"# Fine\n"})
     report = one.sync()
     assert (report["added"], sum(report["skipped"].values())) == (1, 1)
 
 
-def test_names_that_are_one_where_accents_or_case_fold_are_taken_once(pair: tuple[Machine, Machine]) -> None:
-    one, _ = pair
+def test_names_that_are_one_where_accents_or_case_fold_are_taken_once(one: Machine) -> None:
     one.sync()
     names = ["brain/caf\u00e9.md", "brain/cafe\u0301.md", "brain/CAF\u00c9.md"]
     _evil(Path(one.remote), {name: name.encode() for name in names})
@@ -401,8 +372,7 @@ def test_names_that_are_one_where_accents_or_case_fold_are_taken_once(pair: tupl
 
 
 @pytest.mark.parametrize("name", ["UPPER", "a/b", "-x", "x" * 61, "é", "x.y", "x@y"])
-def test_a_branch_with_a_name_that_is_no_machines_is_ignored(pair: tuple[Machine, Machine], name: str) -> None:
-    one, _ = pair
+def test_a_branch_with_a_name_that_is_no_machines_is_ignored(one: Machine, name: str) -> None:
     one.sync()
     _evil(Path(one.remote), {"brain/ok.md": b"# Fine\n"}, name="evil")
     packed = Path(one.remote) / "packed-refs"
