@@ -103,19 +103,6 @@ def test_one_document_alone_is_synced_and_needs_no_thread(
     assert len(synced) == 2
 
 
-def test_without_a_thread_every_document_lands_all_the_same(
-    place: Corpus, landed: Landed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none_left(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", none_left)
-    for number in range(3):
-        place.put(f"{number}.md", b"x")
-    place.flush()
-    assert [name for name, _ in landed] == ["0.md", "1.md", "2.md"]
-
-
 def test_a_document_that_is_not_flushed_leaves_nothing_open(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
     closed: list[int] = []

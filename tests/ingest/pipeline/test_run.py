@@ -40,19 +40,6 @@ def test_a_second_run_finds_everything_unchanged(home: Home, folder: Path) -> No
         assert again.bytes == 0
 
 
-def test_a_session_that_grew_is_normalised_again_and_others_are_not(home: Home, folder: Path) -> None:
-    s = Script()
-    path = save(folder / "a.jsonl", s.user("one"))
-    save(folder / "b.jsonl", Script(OTHER).user("other"))
-    ingest(home, folder)
-    with path.open("ab") as stream:
-        stream.write(lines(s.user("two")))
-    written: list[str] = []
-    ledger = ingest(home, folder, trust_stat=True, on_written=lambda *landed: written.append(landed[1]))
-    assert (ledger.ingested, ledger.unchanged, written) == (1, 1, [f"{SESSION}.md"])
-    assert "two" in document(home)[1]
-
-
 def test_a_line_still_being_written_is_read_when_it_is_whole(home: Home, folder: Path) -> None:
     s = Script()
     last = lines(s.user("one")), lines(s.user("the end"))

@@ -404,17 +404,6 @@ def test_each_rule_keeps_prompts_out_for_itself(home: Home, tmp_path: Path, befo
     assert (corpus(home) == {}) is out
 
 
-def test_what_an_earlier_version_noted_stays_out_while_there_is_a_rule_of_its_kind(home: Home, tmp_path: Path) -> None:
-    withheld = Withheld(home)
-    withheld.note_unit("codex", codex.SESSION, "excluded: project")
-    withheld.save()
-    save(tmp_path / "codex" / "history.jsonl", {"session_id": codex.SESSION, "text": "hidden", "ts": 1777367643})
-    for rules, count in (("[/home/me/game]", 0), ("[]", 1)):
-        configure(home, f"exclude: {{projects: {rules}}}")
-        run(home, "codex", [str(tmp_path / "codex")], trust_stat=False)
-        assert len(corpus(home)) == count
-
-
 @pytest.mark.parametrize("folder", ["/tmp/a\ud800b", "/a" * 3000, "/x\0y"])
 def test_a_folder_that_no_system_has_ends_no_run(home: Home, tmp_path: Path, folder: str) -> None:
     place = tmp_path / "transcripts" / "project"
