@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.document import Failure
 from core.text import clean, one_line
-from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.raw import records
 from ingest.session.builder import SessionBuilder
@@ -46,6 +45,7 @@ from ingest.sources.codex.user_text import (
     printed_answers,
     subagent_link,
 )
+from ingest.sources.detection import detect_tool
 
 if TYPE_CHECKING:
     from ingest.raw.store import RawStore
@@ -222,7 +222,7 @@ class _Rollout:
             self._session.records += 1
             self._meta(record, at)
         else:
-            self._foreign = self._foreign or ("" if self._recognised else owners.whose(record))
+            self._foreign = self._foreign or ("" if self._recognised else detect_tool(record))
             self._unknown(f"record {one_line(kind, 60)}" if type(kind) is str and kind else "record without type")
 
     def _meta(self, payload: dict[str, Any], at: str) -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
-from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
 from ingest.session import project_ids
@@ -29,6 +28,7 @@ from ingest.session.user_text import UserText, between, cut_blocks, is_whole, pa
 from ingest.session.values import blocks, exit_code, mapping, moment, string
 from ingest.session.vocabulary import Vocabulary
 from ingest.sources.cursor.source import SOURCE
+from ingest.sources.detection import detect_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,7 +112,7 @@ class Conversation:
     def add(self, record: Record, line: int) -> None:
         """Add one record."""
         if self._may_be_foreign and not self._recognised and not self._owner:
-            self._owner = owners.whose(record)
+            self._owner = detect_tool(record)
         role, inner = record.get("role"), record.get("message")
         # Some versions have the role in the message only.
         if type(role) is not str and not self._owner and type(mapping(inner).get("role")) is str:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest import registry
-from ingest.pipeline import owners
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.session.builder import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, plain, string
+from ingest.sources.detection import detect_tool
 from ingest.sources.pi.user_text import KNOWN, extract_user_text
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Tree:
             self._unknown("record without type")
             return
         if not self._recognised and not _is_familys(kind, record):
-            self.foreign = self.foreign or owners.whose(record)
+            self.foreign = self.foreign or detect_tool(record)
             self._unknown(f"record {one_line(kind, 60)}")
             return
         self._recognised = True

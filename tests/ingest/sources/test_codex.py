@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from core.document import Document, split
 from core.home import Home
-from ingest.pipeline import owners
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
+from ingest.sources import detection
 from ingest.sources.codex import source as codex
 from ingest.sources.codex.user_text import answer_pieces, extract_user_text, imported_parts
 from tests.ingest.sources.cases import Case, cases, check, parsed
@@ -194,7 +194,7 @@ def test_other_tools_files_are_left_out_whatever_they_hold(home: Home, tmp_path:
     save(tmp_path / "claude.jsonl", {"type": "user", "sessionId": "x", "message": {"role": "user", "content": "Hi"}})
     save(tmp_path / "pi.jsonl", {"type": "session", "version": 3, "id": "x", "timestamp": "2026-01-01T00:00:00Z"})
     ledger = ingest(home, tmp_path)
-    assert ledger.skipped == {"not a Codex transcript": 1, owners.PI: 1}
+    assert ledger.skipped == {"not a Codex transcript": 1, detection.PI: 1}
     assert corpus(home) == {}
 
 

@@ -1,4 +1,4 @@
-"""A transcript of one tool makes no document of another's source, which says whose it is."""
+"""A source skips the transcripts of other tools, and names the tool in the reason."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ingest.pipeline import owners
 from ingest.pipeline.run import run
+from ingest.sources import detection
 from tests.ingest.sources.test_codex import Rollout
 from tests.ingest.sources.test_codex import save as rollout
 from tests.ingest.sources.test_cursor import spoke, transcript
@@ -51,38 +51,40 @@ def _codex(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "make", "whose"),
+    ("source", "make", "reason"),
     [
-        ("cursor", _claude, owners.CLAUDE),
-        ("cursor", _pi, owners.PI),
-        ("cursor", _codex, owners.CODEX),
-        ("cursor", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
-        ("cursor", lambda folder: lines(folder / "chat_history.jsonl", GROK), owners.GROK),
-        ("pi", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
-        ("openclaw", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
-        ("codex", lambda folder: lines(folder / "chat_history.jsonl", GROK), owners.GROK),
-        ("codex", lambda folder: lines(folder / "d1.jsonl", DROID), owners.DROID),
+        ("cursor", _claude, detection.CLAUDE),
+        ("cursor", _pi, detection.PI),
+        ("cursor", _codex, detection.CODEX),
+        ("cursor", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
+        ("cursor", lambda folder: lines(folder / "chat_history.jsonl", GROK), detection.GROK),
+        ("pi", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
+        ("openclaw", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
+        ("codex", lambda folder: lines(folder / "chat_history.jsonl", GROK), detection.GROK),
+        ("codex", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
     ],
 )
-def test_it_is_passed_over_with_its_name(home: Home, tmp_path: Path, source: str, make: Any, whose: str) -> None:
+def test_another_tools_transcript_is_skipped_with_its_name(
+    home: Home, tmp_path: Path, source: str, make: Any, reason: str
+) -> None:
     make(tmp_path)
     ledger = run(home, source, [str(tmp_path)], trust_stat=False)
-    assert (ledger.skipped, ledger.unknown, ledger.failed_records) == ({whose: 1}, {}, 0)
+    assert (ledger.skipped, ledger.unknown, ledger.failed_records) == ({reason: 1}, {}, 0)
     assert corpus(home) == {}
 
 
 @pytest.mark.parametrize("odd", [{"type": "session", "id": "x", "cwd": "/"}, GROK[0], DROID[0]])
-def test_what_looks_like_anothers_before_a_transcripts_own_records_takes_nothing_away(
+def test_another_tools_record_before_a_transcripts_own_takes_nothing_away(
     home: Home, tmp_path: Path, odd: Record
 ) -> None:
     lines(tmp_path / "c1.jsonl", [odd, spoke("user", "Mend the lock"), spoke("assistant", "Mended.")])
     ledger = run(home, "cursor", [str(tmp_path)], trust_stat=False)
     assert (list(corpus(home)), ledger.skipped) == (["cursor__c1.md"], {})
     assert b"Mend the lock" in corpus(home)["cursor__c1.md"]
-    assert ledger.unknown, "what was passed over is told"
+    assert ledger.unknown, "the skipped record is counted"
 
 
-def test_where_cursors_transcripts_lie_nothing_else_does(home: Home, tmp_path: Path) -> None:
+def test_the_folder_of_cursors_transcripts_holds_only_transcripts(home: Home, tmp_path: Path) -> None:
     odd = {"type": "user", "uuid": "u", "parentUuid": None, "message": {"role": "user", "content": "Why?"}}
     transcript(tmp_path, "c1", odd, spoke("assistant", "So."))
     run(home, "cursor", [str(tmp_path)], trust_stat=False)
@@ -91,7 +93,7 @@ def test_where_cursors_transcripts_lie_nothing_else_does(home: Home, tmp_path: P
 
 @pytest.mark.parametrize("odd", [GROK[0], DROID[0]])
 @pytest.mark.parametrize(("source", "make"), [("pi", _pi), ("codex", _codex)])
-def test_a_header_of_its_own_outdoes_what_stands_before_it(
+def test_a_header_of_its_own_counts_more_than_a_record_before_it(
     home: Home, tmp_path: Path, source: str, make: Any, odd: Record
 ) -> None:
     make(tmp_path)
@@ -100,9 +102,9 @@ def test_a_header_of_its_own_outdoes_what_stands_before_it(
     ledger = run(home, source, [str(tmp_path)], trust_stat=False)
     assert (ledger.ingested, ledger.skipped) == (1, {})
     assert b"Mend the lock" in next(iter(corpus(home).values()))
-    assert ledger.unknown, "what was passed over is told"
+    assert ledger.unknown, "the skipped record is counted"
 
 
 @pytest.mark.parametrize("record", [{}, {"type": None}, {"type": ["session"]}, {"type": "session"}, {"type": "user"}])
-def test_a_record_that_does_not_say_it_is_nobodys(record: Record) -> None:
-    assert owners.whose(record) == ""
+def test_a_record_without_a_tools_mark_is_nobodys(record: Record) -> None:
+    assert detection.detect_tool(record) == ""

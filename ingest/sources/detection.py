@@ -18,8 +18,8 @@ GROK = "a session of Grok's, which no source reads"
 _SPEAKERS = ("user", "assistant", "system")
 
 
-def whose(record: dict[str, Any]) -> str:
-    """Return what a file with this ``record`` is, as a reason to skip it; "" if the record does not say it."""
+def detect_tool(record: dict[str, Any]) -> str:
+    """Return the tool that writes such a record, as a reason to skip its file; "" if several tools may write it."""
     kind = record.get("type")
     if type(kind) is not str:
         return ""
