@@ -30,10 +30,11 @@ Record = dict[str, Any]
 def database(path: Path, table: str, rows: dict[str, Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
-    connection.execute(f"create table if not exists {table}(key text unique, value blob)")
-    for key, value in rows.items():
-        held = value if value is None or isinstance(value, str) else json.dumps(value).encode()
-        connection.execute(f"insert or replace into {table} values(?, ?)", (key, held))
+    with connection:
+        connection.execute(f"create table if not exists {table}(key text unique, value blob)")
+        for key, value in rows.items():
+            held = value if value is None or isinstance(value, str) else json.dumps(value).encode()
+            connection.execute(f"insert or replace into {table} values(?, ?)", (key, held))
     connection.close()
     return path
 
@@ -70,6 +71,7 @@ class Store:
         folder.mkdir(parents=True)
         self.path = folder / "store.db"
         self._connection = apsw.Connection(str(self.path))
+        self._connection.execute("pragma synchronous = off")
         self._connection.execute("create table blobs(id text primary key, data blob)")
         self._connection.execute("create table meta(key text primary key, value text)")
 
@@ -287,12 +289,13 @@ def test_a_text_transcript_is_read(tmp_path: Path) -> None:
     path.write_text(
         "user:\n<user_query>\nWhy?\n</user_query>\n\nassistant:\n[Thinking] Two readers.\nI look.\n"
         "[Tool call] Shell\n  command: npm test\n  description: Test\n[Tool result] Shell\nsecret output\n\n"
-        "assistant:\nBoth read it.\n"
+        "assistant:\nBoth read it.\n[Tool call] Shell\n  command: npm test\n    -- auth\n[Tool result] Shell\n"
     )
     (tmp_path / "projects/p/notes.txt").write_text("user:\nnothing to do with it\n")
     assert [file.path for file in SOURCE.discover([str(tmp_path)])] == [str(path)]
     body = parsed(SOURCE, path).documents["a1"][1]
     assert "- Shell: npm test  # Test\n\nBoth read it.\n" in body
+    assert "  npm test\n  -- auth\n" in body
     assert "secret output" not in body
     assert "## [1] user\n\nWhy?\n" in body
 

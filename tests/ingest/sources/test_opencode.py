@@ -87,7 +87,7 @@ def database(
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
-    connection.execute(f"{OLDER}; {LATER}").fetchall()
+    connection.execute(f"pragma synchronous = off; {OLDER}; {LATER}").fetchall()
     head = ("ses_1", "calm-otter", "/home/me/api", "The race", "1.18.4", AT)
     connection.execute("insert into session values(?1,?2,?3,?4,?5,null,?6)", head)
     if tables != "full":
