@@ -105,7 +105,7 @@ def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> boo
 
 
 def covered_by_sign(home: Home, rule: str) -> set[tuple[str, str]]:
-    """Return (source, name) of documents whose folder of raw files is named by the digest of one that a rule covers."""
+    """Return (source, name) of documents with a folder of raw files named by the digest of one that a rule covers."""
     from ingest import registry
     from ingest.policy.exclusions import Globs
     from ingest.session.project_ids import Signs, of_folders
@@ -385,7 +385,7 @@ def forget(home: Home, source: str, units: Collection[str], names: Iterable[str]
 
 
 def forget_repositories(home: Home, test: Callable[[str], bool]) -> None:
-    """Remove repositories without documents whose folders or names pass ``test``. Raises apsw.Error."""
+    """Remove repositories without documents if their folders or names pass ``test``. Raises apsw.Error."""
     from ingest import registry
 
     for each in registry.collectors():

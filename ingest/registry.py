@@ -30,7 +30,7 @@ GROUP = "brain.sources"
 ON_REQUEST = ("chrome", "code", "git")
 # Brain's own, in the order in which sources run; those on request last.
 BUILTIN = (*roots.ROOTS, *ON_REQUEST)
-# The source that every run looks for, and whose files a folder has that is given without a source.
+# The source that every run looks for. A folder that is given without a source has its files.
 DEFAULT = BUILTIN[0]
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
@@ -86,7 +86,7 @@ def find(name: str) -> Source | None:
 
 
 def collectors() -> list[Collector]:
-    """Return the sources whose documents are not made of sessions."""
+    """Return the sources that make documents of something else than sessions."""
     from ingest.collector import Collector
 
     found = (source(name) for name in names() if is_on_request(name))
