@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from core.pace import Pace
+from core.speed import Pace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -57,11 +57,11 @@ def run(
 ) -> Done:
     """Run ``argv`` (never through a shell) in ``folder``, with the open file ``stdin`` as its input, or none.
 
-    It is the leader of a session of its own; whatever happens, here included (an exception, SIGTERM, SIGHUP), it and
-    what it has started are ended before this returns. ``most_bytes`` bounds what it may write. With ``mark``, a word
-    that nobody else uses, that holds also for what left its session behind (a daemon) and what it left running as it
-    ended: every process whose environment has ``BRAIN_CHILD=mark``.
-    Raises OSError where it cannot be started.
+    The child leads a session of its own. The child and its children have ended when this returns, also after an
+    exception, SIGTERM or SIGHUP. ``most_bytes`` bounds the child's output. ``mark``, a unique word, extends this to
+    daemons that left the session, and to processes that outlive the child: all that have ``BRAIN_CHILD=mark`` in their
+    environment.
+    Raises OSError if the child cannot be started.
     """
     with _Signals() as signals:
         process = subprocess.Popen(  # noqa: S603  # argv, and no shell
@@ -91,7 +91,7 @@ def run(
 
 
 class _Kept:
-    """What the program has written so far, up to a bound."""
+    """The output of the program so far, up to a bound."""
 
     __slots__ = ("_most", "flooded", "stderr", "stdout")
 
@@ -151,7 +151,7 @@ def _listen(process: subprocess.Popen[bytes], kept: _Kept, deadline: float, sign
             ended = process.poll() is not None
             left = deadline - _now()
             if left <= 0 and not ended:
-                # What it has said by now it has said in time.
+                # Output that is there by now came in time.
                 for key, _ in selector.select(0) if selector.get_map() else []:
                     kept.read(key.fd, key.data)
                 return False

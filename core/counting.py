@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 document``, ``2 documents``, ``13,000 documents``: for nouns whose plural takes an s."""
+    """Return ``1 document``, ``2 documents``, ``13,000 documents``: for nouns with a plural in s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -53,7 +53,7 @@ def load(head: str) -> dict[str, Any] | None:
 
 
 def _is_deep(head: str) -> bool:
-    """Whether values nest deeper than any field of a document: libyaml composes by recursion, and ends the process."""
+    """Return True if values nest deeper than any field of a document: libyaml's recursion would end the process."""
     if sum(map(head.count, "[{?-")) < _DEEP:
         return False
     depth = 0

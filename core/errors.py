@@ -96,7 +96,7 @@ class DiskFull(Internal):
 
 
 def from_os(error: OSError) -> BrainError | None:
-    """What the machine refused, where the user can do something about it; None for anything else."""
+    """Return the error for what the machine refused, if the user can do something about it; else None."""
     import errno
 
     place = str(error.filename or "")

@@ -19,15 +19,15 @@ _LONGEST_PROCESS = 9
 # So long a writer that cannot be seen from here may still be about to rename what it writes.
 LIVELY_S = 60.0
 
-# Of OSErrors: nothing more can be written there.
+# Numbers of OSErrors: nothing more can be written there.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_atomic(path: str, data: bytes, *, sync: bool = True) -> os.stat_result:
     """Replace ``path`` by ``data`` so that a reader, or a crash, sees the old bytes or the new ones.
 
-    The temporary file stands beside its target (a rename does not cross file systems), mode 0600, is synced, then
-    renamed; its name begins with a dot, so that no glob of a collection picks up what a killed process left.
+    The temporary file lies in the folder of its target, since a rename does not cross file systems. It has mode 0600,
+    is synced, then renamed. Its name begins with a dot, so that no glob of a collection finds it after a crash.
     ``sync=False`` is for what may be lost with the machine's power, not with the process: it saves milliseconds.
     Returns the stat of the new file. Raises OSError; the temporary file is then removed.
     """
@@ -114,8 +114,8 @@ def read_or_none(path: str) -> bytes | None:
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
     """Remove what killed writers left in ``folder``; returns how many files went.
 
-    What ``write_temporary`` made of a process that is no more goes once it is a minute old, all else when it is old: a
-    process of another machine or container that shares the folder is none that can be seen from here.
+    A file of a process that has ended goes once it is a minute old, any other file when it is old: processes of another
+    machine or container that shares the folder cannot be seen from here.
     """
     gone = 0
     try:
@@ -137,7 +137,7 @@ def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
 
 
 def is_left_over(name: str) -> bool:
-    """Whether a file is a temporary one (``.<process>-<digits>.tmp``) of a process that is no more."""
+    """Return True if a file is a temporary one (``.<process>-<digits>.tmp``) of a process that has ended."""
     process = name[1:].partition("-")[0]
     if not (process.isascii() and process.isdigit() and 0 < len(process) < _LONGEST_PROCESS) or int(process) == 0:
         return False
@@ -157,7 +157,7 @@ _OPEN = 64
 
 
 class Syncs:
-    """Syncs files and folders, many at a time: a disk that takes milliseconds for one takes hardly more for eight.
+    """Syncs files and folders, many at a time: for a disk, eight take hardly longer than one.
 
     Threads start with the second file, so that a hook, which writes one, imports none.
     """

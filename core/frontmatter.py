@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def bounds(text: str) -> tuple[int, int, int] | None:
-    """(start of the fields, their end, start of what follows) in characters, None where there is no frontmatter.
+    """Return (start of the fields, their end, start of the rest) in characters; None without frontmatter.
 
-    It stands between two lines of ``---`` at the very top (a byte order mark may come first), with line ends of either
-    kind. A thematic break at the top of a text opens none: no field follows it.
+    The fields are between two lines of ``---`` at the very top (a byte order mark may come first), with line ends of
+    either kind. A thematic break at the top of a text opens none: no field follows it.
     """
     start = 1 if text.startswith("\ufeff") else 0
     if not text.startswith("---", start):

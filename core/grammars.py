@@ -23,7 +23,7 @@ LANGUAGES = {
 # A longer text, in bytes, is more likely a program's output than anyone's code, and parsing it takes seconds.
 MAX_TEXT = 2 * 1024 * 1024
 
-# What a child process (``core.worker``) may use to parse one text. Real code of MAX_TEXT takes half a second and 90 MB.
+# Bounds for a child process (``core.worker``) that parses a text. Real code of MAX_TEXT takes half a second and 90 MB.
 MEMORY = 512 << 20
 TIMEOUT_S = 120.0
 
@@ -67,10 +67,10 @@ def query(language: str, source: str) -> Query:
 
 
 def is_tangled(root: Node) -> bool:
-    """Whether a query of this tree would take longer than anybody's code is worth.
+    """Return True if a query of this tree would take too long.
 
-    A cursor's step costs as much as siblings stand before it in an ERROR node, whose children tree-sitter keeps as a
-    list and not as a balanced tree: 200,000 opening brackets take a minute. Found by the tree alone, so that the same
+    A cursor's step costs as much as it has siblings before it in an ERROR node: tree-sitter keeps such children as a
+    list, not as a balanced tree, and 200,000 opening brackets take a minute. Found by the tree alone, so that the same
     text always has the same symbols and the same cuts. (A cursor's own ``progress_callback`` would end it by the clock;
     in py-tree-sitter 0.26.1 it crashes the process.)
     """

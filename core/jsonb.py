@@ -9,7 +9,7 @@ import _collections_abc
 import sys
 
 # apsw registers its types with ``collections.abc``, and importing that imports its package and ten modules more, a
-# fifth of the interpreter's own start. What is behind the name is `_collections_abc`, which is always there already.
+# fifth of the interpreter's own start. The name means `_collections_abc`, which is always loaded.
 if "collections" in sys.modules:
     import apsw
 else:

@@ -1,7 +1,7 @@
 """JSON by the code in C behind the standard library's ``json``.
 
-That package itself imports ``re`` and ``enum``, a third of the interactive path's budget, and needs them for none of
-this. One function, so that every surface prints the same bytes for the same value.
+The package ``json`` itself imports ``re`` and ``enum``, a third of the interactive path's budget, and needs neither
+here. One function, so that every surface prints the same bytes for the same value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _no_value(value: object) -> NoReturn:
 
 
 class _Reading:
-    """What ``json.decoder.JSONDecoder`` would tell the scanner; its names are the scanner's."""
+    """The settings that ``json.decoder.JSONDecoder`` gives the scanner, under the scanner's names."""
 
     strict = True
     object_hook = None

@@ -57,7 +57,7 @@ class FileLock:
                 time.sleep(_POLL_S)
 
     def _is_there(self, descriptor: int) -> bool:
-        """Whether the path still names this file: its folder may have been renamed meanwhile (``brain restore``)."""
+        """Return True if the path still names this file: ``brain restore`` may have renamed its folder."""
         held = os.fstat(descriptor)
         try:
             named = os.stat(self.path)

@@ -26,7 +26,7 @@ _LONGEST = 10_000
 
 
 class Timestamp(str):
-    """An ISO 8601 instant that stands unquoted in the frontmatter."""
+    """An ISO 8601 instant without quotes in the frontmatter."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ def _value(written: str) -> str | int | None:
 
 
 def _is_text(value: str) -> bool:
-    """Whether YAML takes ``value`` for nothing but a text."""
+    """Return True if YAML reads ``value`` as a text and nothing else."""
     # Nothing that means something to YAML begins with one of these (https://yaml.org/spec/1.1).
     if not value or not (value[0].isalnum() or value[0] in "/_(") or not _is_printable(value):
         return False
@@ -115,10 +115,10 @@ def _is_text(value: str) -> bool:
 
 
 def _is_printable(value: str) -> bool:
-    """Whether ``value`` is one line of characters that YAML need not escape (a regex of them takes 8 ms to compile)."""
+    """Return True if ``value`` is one line without characters to escape (a regex would take 8 ms to compile)."""
     return value.isprintable() and len(value) <= _LONGEST and (value.isascii() or max(value) <= _LAST)
 
 
 def _is_plain(value: str) -> bool:
-    """Whether it needs no quotes."""
+    """Return True if ``value`` needs no quotes."""
     return ": " not in value and " #" not in value and value[-1] not in ": "

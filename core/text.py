@@ -45,7 +45,7 @@ _LETTERS = (
     (0xFFA0, 0xFFA0),  # halfwidth Hangul filler
     (0xE0100, 0xE01EF),  # variation selectors 17 to 256
 )
-# Keys whose values name something: they must stay exact to be of use to a program.
+# Keys with values that name something: such values must stay exact to be of use to a program.
 NAMES = frozenset("id chunk uri path docid resume file entry_id session_id parent collection".split())
 
 # Made once they are needed: `re` takes a third of the time in which a question is answered, and most text is plain.
@@ -64,7 +64,7 @@ def _compiled() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 def _needed() -> str:
     """Return the pattern of the hidden characters that a visible one needs."""
-    # What has an emoji's forms: a superset of Emoji (https://www.unicode.org/reports/tr51/).
+    # Characters with an emoji's forms: a superset of Emoji (https://www.unicode.org/reports/tr51/).
     pictures = (
         "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
         "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -141,7 +141,7 @@ def printable(text: str) -> str:
 def printable_value(value: Any, name: str = "") -> Any:
     """Return ``value`` (JSON-like, at key ``name``) with every text in it printable, but for `NAMES`, which stay exact.
 
-    What stays hidden in a name is for `escaped`.
+    `escaped` shows the hidden characters of names.
     """
     if type(value) is str:
         return value if name in NAMES else printable(value)

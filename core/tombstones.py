@@ -1,12 +1,12 @@
-"""What was forgotten and must not come back: ``state/tombstones.json``, identities and nothing of any content.
+"""Units that were forgotten and must not come back: ``state/tombstones.json``, identities without any content.
 
 An identity is a source and a unit of it: a session's id (its agents are meant too), ``<session>\\t<agent>`` for one
-agent, a day for a browser, the id of a note or an article; of any other document, whose source is ``document``, the
+agent, a day for a browser, the id of a note or an article. Any other document has the source ``document`` and the
 SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
 
 A day of commits, a symbol of code and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits'
-hashes, the symbol's digest (``ingest.sources.code.source.same``), the SHA-256 of the article's file. A clone in
-another folder and a copy of the file are told by it.
+hashes, the symbol's digest (``ingest.sources.code.source.same``), the SHA-256 of the article's file. It identifies a
+clone in another folder and a copy of the file.
 
 A day of commits is called after its repository. Where that name is itself what is to be forgotten, ``sha256:`` and the
 digest of the unit stand in its place.
@@ -32,7 +32,7 @@ FILE = "tombstones.json"
 MARK = "tombstones.once"
 _LOCK_WAIT_S = 10.0
 _HIDDEN = "sha256:"
-# Sources whose units are called after something that a person may want to be forgotten.
+# Sources with units called after something that a person may want to be forgotten.
 _CALLED = ("git",)
 
 Tombstone = tuple[str, str]
@@ -40,23 +40,23 @@ _BY_CONTENT = ("article", "code", "git")
 
 
 def by_content(source: str, unit: str, digests: Iterable[str]) -> Tombstone:
-    """The tombstone that tells a unit, wherever it lies, by digests of what it was made of."""
+    """Return the tombstone of a unit, wherever it lies, by digests of its content."""
     return source, f"{unit}\t{','.join(digests)}"
 
 
 def is_by_content(mark: Tombstone) -> bool:
-    """Whether a tombstone is the second one of its unit."""
+    """Return True if a tombstone is the second one of its unit."""
     return mark[0] in _BY_CONTENT and "\t" in mark[1]
 
 
 def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
-    """What the tombstones of one source tell their units by, wherever these lie."""
+    """Return the digests by which one source's tombstones know their units, wherever these lie."""
     units = [unit for held, unit in marks if held == source and is_by_content((held, unit))]
     return {each for unit in units for each in unit.partition("\t")[2].split(",")}
 
 
 def hidden(unit: str) -> str:
-    """What stands in a unit's place where its name must not: the same for everybody who knows the name."""
+    """Return a substitute for a unit's name where the name must not be: the same for everybody who knows the name."""
     import hashlib
 
     name, tab, rest = unit.partition("\t")
@@ -86,7 +86,7 @@ class Tombstones:
         return len(self._held)
 
     def covers(self, source: str, unit: str) -> bool:
-        """Whether a unit was forgotten, by itself or with its session; what is told by content only by itself."""
+        """Return True if a unit was forgotten, by itself or with its session; by content, only by itself."""
         if source in _CALLED and not unit.startswith(_HIDDEN) and (source, hidden(unit)) in self._held:
             return True
         if is_by_content((source, unit)):
@@ -102,7 +102,7 @@ class Tombstones:
         return {unit for held, unit in self._held if held == source}
 
     def add(self, marks: Iterable[Tombstone]) -> None:
-        """Add some, durably, beside what others did meanwhile. Raises OSError, LockContention."""
+        """Add some, durably; keep what other processes wrote meanwhile. Raises OSError, LockContention."""
         now = clock.iso(clock.now())
         with self._alone():
             self._held = _read(self._path)
@@ -111,7 +111,7 @@ class Tombstones:
             self._write()
 
     def lift(self, marks: Iterable[Tombstone]) -> int:
-        """Remove some, beside what others did meanwhile; returns how many there were. Raises as ``add``."""
+        """Remove some and return how many there were; keep what others wrote meanwhile. Raises as ``add``."""
         with self._alone():
             self._held = _read(self._path)
             gone = [mark for mark in marks if self._held.pop(mark, None) is not None]

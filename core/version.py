@@ -1,8 +1,8 @@
-"""Versions that decide when derived data must be made anew.
+"""Versions that decide when derived data must be rebuilt.
 
-``VERSION`` is the product's. A bump of ``PARSER`` re-normalises every source, of ``DOCUMENT`` rewrites the
-markdown, of ``INDEX`` rebuilds the tables whose names begin with ``brain_``, of ``REDACTION`` (what is held to be a
-secret, ``core.redaction``) reads every source again and goes through the corpus that is there.
+``VERSION`` is the product's. A bump of ``PARSER`` re-normalises every source. A bump of ``DOCUMENT`` rewrites the
+markdown. A bump of ``INDEX`` rebuilds the ``brain_…`` tables. A bump of ``REDACTION``, the policy of ``core.redaction``,
+reads every source again and goes through the corpus.
 """
 
 VERSION = "0.1.0"

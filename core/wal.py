@@ -41,7 +41,7 @@ def sync(path: str) -> None:
 
 
 def is_long(path: str) -> bool:
-    """Whether it is time to write the log of the database at ``path`` back."""
+    """Return True if it is time to write the log of the database at ``path`` back."""
     try:
         return os.stat(f"{path}-wal").st_size > _LONG
     except OSError:

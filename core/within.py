@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 def within(
     seconds: float, call: Callable[[], _Answer], late: str, on_late: Callable[[], None] | None = None
 ) -> _Answer:
-    """What ``call`` returns or raises. Raises EngineTimeout, saying ``late``, after ``seconds``.
+    """Return or raise what ``call`` does; raise EngineTimeout with the text ``late`` after ``seconds``.
 
     ``on_late`` may have a late one end soon. It runs in a thread that nobody waits for: a late one goes on until its
     own limits end it, or the process does.

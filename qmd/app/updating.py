@@ -11,7 +11,7 @@ from os.path import relpath
 
 from core import git
 from core.home import users_umask
-from core.pace import Pace
+from core.speed import Pace
 from qmd import trust
 from qmd.app.output import Exit
 from qmd.app.projects import trusted

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
-from core.load import Load
 from core.locks import FileLock
 from core.redaction.outgoing import Outgoing
+from core.speed import Load
 from qmd.embedding import targets
 from qmd.embedding.provider import quantise
 from qmd.embedding.remote import Remote

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock as dates
-from core import load
+from core import speed
 from core.errors import LOCKED
 from runtime.watching.places import Place, is_database, places
 
@@ -91,7 +91,7 @@ class Watcher:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
-        on_battery: Callable[[], bool] = load.on_battery,
+        on_battery: Callable[[], bool] = speed.on_battery,
         idle_s: float = _IDLE_S,
     ) -> None:
         from watchdog.observers import Observer

@@ -130,4 +130,4 @@ def test_no_child_interpreter_imports_from_the_folder_one_is_in() -> None:
         for path in (ROOT / room).rglob("*.py")
         if re.search(r"sys\.executable,\s*\"-(c|m)\"", path.read_text())
     ]
-    assert bare == ["evals/cold.py"], "which runs `pass`"
+    assert bare == ["evals/runs/cold.py"], "which runs `pass`"

@@ -120,29 +120,6 @@ def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text
 @pytest.mark.parametrize(
     "text",
     [
-        "| password | string |",
-        "| access_token | The token2 to use | x |",
-        "echo $TOKEN | base64 -d | head",
-        "cat secret | sha256sum | cut -c1-8 | tee x",
-        "| max_tokens | 4096 |",
-        "**Token**: see below",
-        "password: |\n  Choose at least 8 signs\n",
-        "**Token**: gpt-4o-mini",
-        "| Secret | v1.2.3-rc1 |",
-        "| Token | count2026 |",
-        "**Tokens:** 12.5k/min",
-        "**Password**: PR#1234",
-        "**API key**: step2-of-3",
-        "Cookie: consent_id=ab12cd34",
-    ],
-)
-def test_what_describes_a_secret_in_a_table_or_a_list_stays(text: str) -> None:
-    assert redact(text) == (text, {})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "password reset in UserV2#create fails",
         "the creds page shows Error500! please look",
         "my passphrase idea: see Notes2024!Draft",
@@ -226,19 +203,3 @@ def test_signs_that_are_written_in_another_way_hide_no_value(text: str) -> None:
         assert cleaned.endswith("&quot;x&quot; 中：y") or cleaned == redact(text.format(secret))[0]
         for ascii_only in (True, False):
             assert screen.suspects(json.dumps({"content": given}, ensure_ascii=ascii_only).encode())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "&quot;password&quot;: &quot;string&quot;",
-        "the &quot;token&quot; is &quot;optional&quot;",
-        "密码：请输入",
-        "注意：first 12 words",
-        "password：&lt;your password&gt;",
-        "max_tokens：4096",
-        "a &#39;quoted&#39; word &amp; a colon：here",
-    ],
-)
-def test_signs_that_are_written_in_another_way_stay_where_they_hide_nothing(text: str) -> None:
-    assert redact(text) == (text, {})

@@ -88,29 +88,6 @@ def test_in_a_column_of_tokens_only_what_looks_random_goes() -> None:
     assert redact(text.format(_DRAWN)) == (text.format("[redacted:secret]"), {"secret": 1})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| Option | Password | Since |\n|---|---|---|\n| ssh | yes | v1.2.3 |\n| sudo | no | 2024-01-01 |",
-        "| Field | Password |\n|---|---|\n| Length | 8-64 |\n| Algorithm | argon2id |",
-        "| user | password |\n|---|---|\n| alice | ******** |\n| bob | (none) |",
-        "| table | password column |\n|---|---|\n| users | password_hash2 |",
-        "structure, keys that are ordinary passwords, or sequences of keys like\nsecret:1, secret:22",
-        "id,token,pos\n1,hello,NOUN\n2,world2,NOUN",
-        "NAME                  TYPE   DATA\ndefault-token-x7k2p   sa     3\n",
-        "NAME   TYPE   DATA\nadmin-secret   Opaque   one\nprod-db-7f9b8c6d5d-q8w2z   Opaque   two",
-        "0auth-token\t1.0\tA token\n0x01-autocert-dns-aliyun2\t1.0\tfoo\n",
-        "DB_PASSWORD   about 1 month ago\nS3BucketEu1   about 1 month ago",
-        "password  string  required\nusername1  string  optional",
-        "a1b2c3d  2024-01-02  Add password  jdoe\nb2c3d4e  2024-01-03  Refactor1  jdoe",
-        "| Column | Type |\n|---|---|\n| password | varchar(255) |\n| token | varchar(2048) |",
-        "| token | run |\n|---|---|\n| model-3-5-large-20241022 | 1 |",
-    ],
-)
-def test_a_table_that_describes_passwords_stays(text: str) -> None:
-    assert redact(text) == (text, {})
-
-
 def test_manifests_without_end_cost_what_they_are_long() -> None:
     for line in ("a:bbbbbb" * 30_000, "HOSTS: " + "host-1:8080," * 20_000 + " # comment"):
         text = f"kind: Secret\ndata:\n {line}\n"

@@ -1,12 +1,14 @@
-"""The time that is left holds while the machine is now fast and now slow."""
+"""The time that is left holds on a machine of changing speed; others count where nothing is left for a run."""
 
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
-from core.pace import Pace
+from core import speed
+from core.speed import Pace
 
 
 class Run:
@@ -68,3 +70,27 @@ def test_what_is_done_has_no_time_left() -> None:
     run = Run(10)
     run.work(10, 2, 1)
     assert run.left() == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "idle", "total", "others"),
+    [
+        (90, 5, 100, 0.0),  # alone
+        (30, 2, 100, 0.68),
+        (30, 50, 100, 0.0),  # others are at work, and there is room for all
+        (80, 5, 100, 0.0),  # others take little
+        (0, 0, 0, 0.0),
+    ],
+)
+def test_others_count_where_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch, own: float, idle: float, total: float, others: float
+) -> None:
+    times = iter([(1000.0, 400.0), (1000.0 + total, 400.0 + idle)])
+    process = iter([7.0, 7.0 + own])
+    monkeypatch.setattr(speed, "_times", lambda: next(times))
+    monkeypatch.setattr(time, "process_time", lambda: next(process))
+    assert speed.Load().others() == pytest.approx(others)
+
+
+def test_this_machine_says_what_it_does() -> None:
+    assert 0.0 <= speed.Load().others() <= 1.0
