@@ -20,7 +20,7 @@ def _script(code: str, *words: str) -> list[str]:
 
 
 def _gone(pid: int, within_s: float = 10) -> bool:
-    """Whether a process has ended (a zombie has), waiting for it a while."""
+    """Return True if a process ends (or is a zombie) within a while."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         try:

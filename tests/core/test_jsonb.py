@@ -1,4 +1,4 @@
-"""What an index or a cache keeps comes back as it was."""
+"""Values of an index or a cache come back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was forgotten is known whatever else writes, and is never taken for nothing."""
+"""A forgotten unit stays known whatever other processes write; a damaged file never counts as an empty one."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from core import wal
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    """A database whose last writer left what it wrote in the log."""
+    """Make a database with the last writes left in its log."""
     path = str(tmp_path / "some.sqlite")
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode=WAL").fetchall()

@@ -1,4 +1,4 @@
-"""What a child process of the tests does."""
+"""The work of a child process in the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invented numbers whose checksums hold, as the marks of the labelled lines ask for them."""
+"""Invented numbers with right checksums, for the marks of the labelled lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The labelled set: invented secrets in the places where people leave them, and what only looks like one.
 
-Every secret is put together at test time from a seeded generator, so that no string of this repository is one, and
-so that the set is the same on every machine.
+A seeded generator draws every token at test time: no token is in this repository, and the set is the same on every
+machine.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Maker:
         )
 
     def worded(self) -> str:
-        """A password that people make of a word that names one, or stands for one elsewhere, and of digits."""
+        """Return a password as people make them of a word such as `secret` and of digits."""
         word = self.random.choice("walrus otter hunter brain kobold".split())
         key = self.random.choice("secret token password passwd".split())
         some = self.random.randint
@@ -273,7 +273,7 @@ _GIVEN = _TEXTS["given"]
 _KEYED = _TEXTS["keyed"]
 _AROUND = _TEXTS["around"]
 _PASSWORDS = _TEXTS["passwords"]
-# Written without space, or quoted: what stands there is the value itself.
+# Written without space, or quoted: the value itself follows.
 _TIGHT = _TEXTS["tight"]
 # Behind an explicit name, with or without space and quotes.
 _CHOSEN = _TEXTS["chosen"]
@@ -408,7 +408,7 @@ def negatives(seed: int = 6) -> list[Case]:
     return [Case(text, "", text[:60]) for text in texts]
 
 
-# What the automaton may take for a secret, and the rules must not.
+# Texts that the automaton may let through, and the rules must not touch.
 _NEAR = _TEXTS["near"]
 # Variables and fields that hold a password, and the forms in which code hands them on.
 _NAMES = (

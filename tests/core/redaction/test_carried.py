@@ -19,7 +19,7 @@ _FRAMES = ("{line}\n", "{n:>6}→{line}\n", "> {line}\n", "{line}\\n", "2026-03-
 
 
 def _lines(texts: list[Any]) -> list[str]:
-    """Return the bytes of each record as they are kept, whose one field is each of ``texts``."""
+    """Return the kept bytes of each record; the one field of each is one of ``texts``."""
     raw = b"".join(json.dumps({"n": n, "content": text}).encode() + b"\n" for n, text in enumerate(texts))
     held: list[bytes] = []
     found = [item[1]["content"] for item in Records(io.BytesIO(raw), "x", sink=held.append) if isinstance(item, tuple)]

@@ -11,7 +11,7 @@ from core.redaction import redact, screen
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-# What stands around each line of a key: `{n}` is the line's number, `{t}` a time that goes on, `{line}` the line.
+# Text around each line of a key: `{n}` is the line's number, `{t}` a time that goes on, `{line}` the line.
 FRAMES = {
     "plain": "{line}\n",
     "CRLF": "{line}\r\n",
@@ -72,7 +72,7 @@ KINDS = ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")
 def _key(seed: int, kind: str, lines: int = 8) -> list[str]:
     draw = random.Random(seed)
     body = ["".join(draw.choices(_ALPHABET, k=64)) for _ in range(lines)]
-    # What diffs have before a line is base64's, too.
+    # A diff's sign before a line is base64's, too.
     body[2] = "+" + body[2][1:]
     body[4] = "/" + body[4][1:]
     body.append("".join(draw.choices(_ALPHABET, k=26)) + "==")

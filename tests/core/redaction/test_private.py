@@ -1,4 +1,4 @@
-"""What stands between tags is taken out, also over the parts of a message."""
+"""Private spans are taken out, also over the parts of a message."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _PIECES = st.lists(st.sampled_from(["<private>", "</private>", "a", "&LT;PRIVATE
 
 
 def _hidden(parts: list[list[str]], *, to_end: bool) -> list[bool]:
-    """Of each letter, whether a span that begins before it ends behind it; told by walking on from each beginning."""
+    """Return, for each letter, True if a span covers it, by walking on from each beginning."""
     flat = [(number, piece) for number, part in enumerate(parts) for piece in part]
     hidden = [False] * len(flat)
     for start, (part, piece) in enumerate(flat):

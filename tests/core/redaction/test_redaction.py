@@ -1,4 +1,4 @@
-"""What is redacted, what is left alone, and that the cheap tests let through all that the precise rules want."""
+"""The policy replaces secrets, leaves look-alikes, and its prefilters let through all that the rules replace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LABELLED: Any = _labelled()
 POSITIVES = LABELLED.positives() + LABELLED.pasted(
     SECRETS + FRESH_SECRETS + UNFORESEEN_SECRETS + STRANGER_SECRETS + classes.SECRETS, 15
 )
-# The last ones stand beside the names of secrets on purpose.
+# The last ones follow the names of secrets on purpose.
 _NAMED_OTHERS = [*STRANGER_OTHERS, *classes.OTHERS]
 NEGATIVES = LABELLED.negatives() + LABELLED.pasted(OTHERS + FRESH_OTHERS + UNFORESEEN_OTHERS + _NAMED_OTHERS, 16)
 
@@ -120,12 +120,12 @@ def test_names_are_found_where_a_pattern_of_all_of_them_would() -> None:
         plain: dict[str, int] = {}
         assigned = rule.clean(text, found)
         alone = cleaned(assignments.ASSIGNMENT, assignments.assignment, text, plain)
-        # What the pattern passes over as a value may be a name itself, or a setting in braces.
+        # A value that the pattern passes over may be a name itself, or a setting in braces.
         assert sum(found.values()) > sum(plain.values()) or assigned == alone
 
 
 def test_the_screens_let_little_else_through() -> None:
-    # What only the precise rules can tell from an assignment of a secret is theirs to look at.
+    # Assignments of code look like those of secrets to a prefilter.
     named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES} | set(LABELLED._NEAR)
     others = [case.text for case in LABELLED.negatives() + LABELLED.pasted(OTHERS, 16) if case.text not in named]
     assert sum(screen.suspects(text.encode()) for text in others) / len(others) < 0.25

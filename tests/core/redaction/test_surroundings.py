@@ -1,4 +1,4 @@
-"""What stands around a value: escapes, colours, labels, rows, what hides it and what tells it; and what it may cost."""
+"""Escapes, colours, labels and rows around a value hide it from no rule; hostile texts cost time by their length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table's head, a manifest or a word of another language tells to be a secret, and what it does not."""
+"""A table's head, a manifest, or a word of another language names the secrets below or behind it."""
 
 from __future__ import annotations
 
