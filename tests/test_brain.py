@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -326,11 +327,18 @@ def test_a_folder_that_is_gone_does_not_matter_to_a_home_elsewhere(tmp_path: Pat
     assert (done.returncode, done.stderr.splitlines()[1:]) == (65, ["fix: brain index"])
 
 
+def checkout(place: Path) -> Path:
+    """Return a copy of what brain.py imports before it runs a command."""
+    copy = place / "checkout"
+    for room in ("core", "cli"):
+        shutil.copytree(ROOT / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("brain.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
 def test_an_environment_that_does_not_know_itself_is_not_started_for_ever(tmp_path: Path) -> None:
-    copy = tmp_path / "checkout"
-    (copy / "core").mkdir(parents=True)
-    for name in ("brain.py", "pyproject.toml", "core/__init__.py", "core/errors.py", "core/text.py", "core/version.py"):
-        (copy / name).write_bytes((ROOT / name).read_bytes())
+    copy = checkout(tmp_path)
     (copy / ".venv" / "bin").mkdir(parents=True)
     python = copy / ".venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
@@ -345,10 +353,7 @@ def test_an_environment_that_does_not_know_itself_is_not_started_for_ever(tmp_pa
 
 
 def test_an_environment_that_is_a_link_is_started_once(tmp_path: Path) -> None:
-    copy = tmp_path / "checkout"
-    (copy / "core").mkdir(parents=True)
-    for name in ("brain.py", "pyproject.toml", "core/__init__.py", "core/errors.py", "core/home.py", "core/version.py"):
-        (copy / name).write_bytes((ROOT / name).read_bytes())
+    copy = checkout(tmp_path)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "elsewhere"], check=True)
     (copy / ".venv").symlink_to(tmp_path / "elsewhere")
     done = subprocess.run(

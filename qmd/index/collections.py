@@ -11,7 +11,7 @@ import json
 import apsw
 
 from core.errors import BadInput
-from qmd.index import catalogue, cleanup, terms
+from qmd.index import catalogue, terms
 from qmd.index.store import COUNT, Transaction
 from qmd.index.vectors import settle
 from qmd.settings import DEFAULT_GLOB, folder
@@ -125,6 +125,8 @@ def remove(settings: Settings, connection: apsw.Connection, name: str) -> tuple[
     with Transaction(connection):
         connection.execute("DELETE FROM documents WHERE collection = ?", (name,))
         deleted = connection.changes()
+        from qmd.index import cleanup  # a search reads contexts and must not load the writer
+
         cleaned = cleanup.release(connection)
         connection.execute("DELETE FROM store_collections WHERE name = ?", (name,))
         connection.execute("DELETE FROM brain_state WHERE key = ?", (f"updated:{name}",))
