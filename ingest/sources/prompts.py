@@ -77,7 +77,7 @@ class PromptHistory:
         source: the tool.
         prompt: makes a prompt of one entry.
         fields: the known fields of an entry; others are counted.
-        find_project: finds the folder of a history whose entries name none.
+        find_project: finds the folder of a history if its entries have none.
         select: leaves out prompts that a transcript of another id has.
     """
 
