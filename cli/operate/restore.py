@@ -46,7 +46,7 @@ def run(args: Args, context: Context) -> int:
     home = Home(os.path.abspath(os.path.expanduser(args.to))) if args.to else context.home
     left = forgetting.go_on(home, context.environ)
     with Bar("MB", 1_000_000) as bar:
-        report = restore.restore(path, home, force=args.force, beside=context.home, progress=bar)
+        report = restore.restore(path, home, force=args.force, current=context.home, progress=bar)
     context.fields.update(n_documents=report["documents"])
     if args.json:
         context.emit(leftover.with_left(report, left))

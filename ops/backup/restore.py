@@ -55,12 +55,12 @@ def restore(
     home: Home,
     *,
     force: bool = False,
-    beside: Home | None = None,
+    current: Home | None = None,
     progress: packing.Progress | None = None,
 ) -> dict[str, Any]:
     """Put what the backup at ``path`` holds into ``home``; returns the envelope of ``brain restore --json``.
 
-    Text that was forgotten in ``home``, or in ``beside``, the home that it is restored next to, is not restored. Raises
+    Text that was forgotten in ``home`` or in ``current``, the home in use if it is another, is not restored. Raises
     Refused if the home holds something and ``force`` is not given, BadInput where the file is no whole backup (the home
     is then as it was), LockContention, OSError.
     """
@@ -87,7 +87,7 @@ def restore(
         _keep_records_of_machine(home, copy)
         address = sync_state.restored(home, copy)
         settings = _new_settings(home, copy)
-        again = _stay_forgotten([home] if beside is None else [home, beside], copy)
+        again = _stay_forgotten([home] if current is None else [home, current], copy)
         os.sync()
         aside = _swap(home, copy)
         if not held:  # a lock and a row of telemetry at most

@@ -29,7 +29,7 @@ def one(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def pair(one: Machine, tmp_path: Path) -> tuple[Machine, Machine]:
-    """That machine and another with the same remote repository, a session and a note."""
+    """Return ``one`` and another machine with the same remote repository, a session and a note."""
     other = Machine(tmp_path, "tower", tmp_path / "remote.git")
     other.session(3, "heron")
     inbox.write(other.home, "the puffin landed on the tower")

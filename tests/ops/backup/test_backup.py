@@ -42,7 +42,7 @@ def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_writt
     before = days(home)
     visits = Archive(home)
     try:
-        visits.outdate_all()  # stands in the log alone
+        visits.outdate_all()  # the write-ahead log alone holds it
         path = make(home)["path"]
     finally:
         visits.close()

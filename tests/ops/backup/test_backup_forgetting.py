@@ -22,13 +22,13 @@ from tests.ops.backups import ask, corpus, make, session, unpacked
 def test_what_is_forgotten_leaves_every_backup_and_what_was_kept_aside(filled: Home, tmp_path: Path) -> None:
     inside = make(filled)["path"]
     restore.restore(inside, filled, force=True)
-    beside = make(filled, to=str(tmp_path / "disk"))["path"]
+    other = make(filled, to=str(tmp_path / "disk"))["path"]
     found = forget.plan(filled, config.load(filled), Selection(references=[session(3)]), "")
     outcome = forget.carry_out(
         filled, found, lambda documents, marks, probes: (backup.forget(filled, documents, marks, probes), [])
     )
     assert outcome.left == []
-    for number, path in enumerate((inside, beside)):
+    for number, path in enumerate((inside, other)):
         held = unpacked(path, tmp_path / f"held{number}")
         assert b"drawer3." not in held
         assert b"drawer4." in held
@@ -82,11 +82,16 @@ def test_a_text_that_only_a_backup_holds_by_now_leaves_it(filled: Home, tmp_path
     assert b"drawer4." in held
 
 
+def back_up_and_forget(home: Home, folder: Path) -> Path:
+    """Forget a session while the backup that holds it is out of reach; return the path of the backup."""
+    away = folder / "away.tar.zst"
+    shutil.move(make(home)["path"], away)
+    forget.carry_out(home, forget.plan(home, config.load(home), Selection(references=[session(3)]), ""))
+    return away
+
+
 def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(filled: Home, tmp_path: Path) -> None:
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(references=[session(3)]), ""))
+    away = back_up_and_forget(filled, tmp_path)
     report = restore.restore(str(away), filled, force=True)
     assert report["forgotten_again"] == 1
     assert not Path(filled.path("brain", f"{session(3)}.md")).exists()
@@ -95,12 +100,9 @@ def test_a_backup_that_was_out_of_reach_does_not_bring_back_what_was_forgotten(f
 
 
 def test_a_restore_next_to_the_home_that_forgot_brings_nothing_back(filled: Home, tmp_path: Path) -> None:
-    path = make(filled)["path"]
-    away = tmp_path / "away.tar.zst"
-    shutil.move(path, away)
-    forget.carry_out(filled, forget.plan(filled, config.load(filled), Selection(references=[session(3)]), ""))
+    away = back_up_and_forget(filled, tmp_path)
     copy = Home(str(tmp_path / "copy"))
-    report = restore.restore(str(away), copy, beside=filled)
+    report = restore.restore(str(away), copy, current=filled)
     assert (report["forgotten_again"], report["aside"]) == (1, "")
     assert not Path(copy.path("brain", f"{session(3)}.md")).exists()
     assert Tombstones(copy).covers("claude", session(3))
