@@ -236,6 +236,37 @@ def cleaned(pattern: str, judge: Callable[[re.Match[str]], Cut | None], text: st
     return made(pattern).sub(lambda match: without(match, judge(match), counts), text)
 
 
+def cleaned_at(
+    heads: str, pattern: str, judge: Callable[[re.Match[str]], Cut | None], text: str, counts: dict[str, int]
+) -> str:
+    """Return what ``cleaned`` returns, for a ``pattern`` whose matches each begin as ``heads`` does.
+
+    RE2 finds the beginnings: ``re`` would try every alternative at every word, which takes 5 ms for 10 KB.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    search, match_at = _heads(heads).search, made(pattern).match
+    pieces: list[str] = []
+    done = counted = start = at = 0
+    while (head := search(data, at)) is not None:
+        start += len(data[counted : head.start()].decode("utf-8", "surrogatepass"))  # in characters
+        counted = head.start()
+        at = counted + 1
+        match = match_at(text, start) if start >= done else None
+        if match is not None:
+            pieces += (text[done : match.start()], without(match, judge(match), counts))
+            done = match.end()
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+@cache
+def _heads(pattern: str) -> Any:
+    import re2
+
+    options = re2.Options()  # of UTF-8: letters of any script without regard to case
+    options.case_sensitive = False
+    return re2.compile(pattern.encode(), options=options)
+
+
 def without(match: re.Match[str], cut: Cut | None, counts: dict[str, int]) -> str:
     """Return the match without ``cut``, unless another rule has replaced something there."""
     if cut is None:

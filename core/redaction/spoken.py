@@ -6,7 +6,7 @@ import re
 
 from core.redaction.looks import is_chosen, is_drawn, is_filler, is_phrase, is_plain_word, is_said, is_strong, is_worded
 from core.redaction.names import VOCABULARY
-from core.redaction.rule import Prefilter, Rule, cleaned, each, first, made
+from core.redaction.rule import Prefilter, Rule, cleaned, cleaned_at, each, first, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ _LETTERS = r"(?:[\x21-\x7e]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
 _FOREIGN = rf"(?i:{_any('passwords')}){_BETWEEN}{_FOREIGN_COMES}(?P<value>{_LETTERS}{{6,80}})"
 _FOREIGN_KEY = rf"(?i:{_any('keys')}){_BETWEEN}{_FOREIGN_COMES}(?P<value>[\x21-\x7e]{{8,200}})"
 
+# What matches of these patterns begin with: their words without what has to follow, for RE2.
+_SAID_HEADS = (rf"passw(?:or)?d|pass ?phrase|passcode|pwd|pw|(?:{_KINDS}) pass|pass", _any("spoken"))
+
 
 def _said(match: re.Match[str]) -> Cut | None:
     value = match["value"].rstrip(".,:;)]*_`\"'?。，；）")
@@ -98,9 +101,9 @@ def _follows(match: re.Match[str]) -> Cut | None:
 
 def _without_said(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without passwords that a sentence announces; ``counts`` (kind → number) is added to."""
-    for pattern in _SAID:
-        text = cleaned(pattern, _said, text, counts)
-    text = cleaned(_FOLLOWS, _follows, text, counts)
+    for heads, pattern in zip(_SAID_HEADS, _SAID, strict=True):
+        text = cleaned_at(heads, pattern, _said, text, counts)
+    text = cleaned_at("|".join(_SAID_HEADS), _FOLLOWS, _follows, text, counts)
     return cleaned(_PHRASE, _phrase, text, counts)
 
 
@@ -176,6 +179,11 @@ _CODES = (
     rf"(?:{_SIGNS}|[ \t](?:{_IS_FOREIGN}|le|la|el|o|il|den)(?:[ ](?:le|el|o|il))?:?[ \t]{{1,2}}|[ \t]|[は는은是为為])"
     rf"{_OPENED}(?P<value>{_NUMBER}){_CLOSED}",
 )
+_CODE_HEADS = (
+    rf"(?:{_PLACES}) (?:code|pin|combination|combo|passcode|opens|unlocks)|(?:{_SENT})[ -]?(?:code|pin)"
+    r"|pass ?code|otp|one[- ]time pass|code|pin|puk|m?tan|smstan|digicode|(?:your|my) ",
+    f"{_any('spoken_codes')}|{_any('codes')}",
+)
 _CODE_BEFORE = (
     rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:is|as) (?:your|my|the) "
     rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)\b"
@@ -207,8 +215,10 @@ def _code(match: re.Match[str]) -> Cut | None:
 
 def _without_codes(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without codes that a sentence announces; ``counts`` (kind → number) is added to."""
-    for pattern in (*_CODES, _CODE_BEFORE, _CODE_WITHIN):
-        text = cleaned(pattern, _code, text, counts)
+    for heads, pattern in zip(_CODE_HEADS, _CODES, strict=True):
+        text = cleaned_at(heads, pattern, _code, text, counts)
+    text = cleaned_at(r"(?:[A-Z]-)?#?[0-9]", _CODE_BEFORE, _code, text, counts)
+    text = cleaned(_CODE_WITHIN, _code, text, counts)
     return cleaned(_RECOVERY, _recovery, text, counts)
 
 
