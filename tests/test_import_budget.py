@@ -47,6 +47,7 @@ OURS = {
     "qmd.search.scoring",
     "qmd.search.search",
     "qmd.search.snippets",
+    "qmd.search.stems",
     "qmd.index.store",
     "qmd.index.terms",
     "runtime",

@@ -199,7 +199,7 @@ class _Ranking:
         # The weight of each term in a row, and in a span.
         self._weights: list[float] = []
         self._span_weights: list[float] = []
-        self._ceiling = 1.0
+        self._perfect = 1.0
         # The terms that each document has, where there are too few passages to tell what is rare.
         self._held: dict[int, set[int]] | None = None
         self._nearest: Nearest | None = None
@@ -215,12 +215,12 @@ class _Ranking:
         self._analyze(question, drop)
         self._find_named(question)
         self._score_words(boost)
-        top = max((candidate.lexical for candidate in self._scored.values()), default=0.0)
-        self.share = top / self._ceiling
+        best = max((candidate.word_points for candidate in self._scored.values()), default=0.0)
+        self.share = best / self._perfect
         self._add_nearest(meaning)
-        self._add_dates(boost, top)
+        self._add_dates(boost, best)
         self._put_named_first()
-        self._blend_meaning(meaning, top)
+        self._blend_meaning(meaning, best)
 
     # The steps of ``rank``.
 
@@ -284,24 +284,24 @@ class _Ranking:
         for document in nearest.documents:
             self._scored.setdefault(document, Scored())
 
-    def _add_dates(self, boost: Boost | None, top: float) -> None:
-        """Add to what matches up to as much again as the best has, by how well its date matches."""
+    def _add_dates(self, boost: Boost | None, best: float) -> None:
+        """Add date points to each match: at most ``best``, by how well the document's date matches."""
         if boost is None or not self._scored:
             return
         near = self._nearest.documents if self._nearest is not None else {}
         for document, date, ended in catalogue.dates(self._connection, self._scored):
             candidate = self._scored[document]
-            if candidate.lexical > 0 or document in near:
-                candidate.date = boost.match(date, ended) * top
+            if candidate.word_points > 0 or document in near:
+                candidate.date_points = boost.match(date, ended) * best
 
     def _put_named_first(self) -> None:
-        """Lift documents of the name that is asked for to the highest score."""
-        highest = max((candidate.sum for candidate in self._scored.values()), default=0.0)
+        """Lift documents of the name that is asked for to the most points of all."""
+        highest = max((candidate.points for candidate in self._scored.values()), default=0.0)
         for document in self._named:
             candidate = self._scored.setdefault(document, Scored())
-            candidate.name = highest - candidate.sum
+            candidate.name_points = highest - candidate.points
 
-    def _blend_meaning(self, meaning: Meaning | None, top: float) -> None:
+    def _blend_meaning(self, meaning: Meaning | None, best: float) -> None:
         """Replace the scores by their blend with meaning."""
         nearest = self._nearest
         if meaning is None or nearest is None:
@@ -311,9 +311,9 @@ class _Ranking:
         for document, collection, _, count in catalogue.lengths(self._connection, self._scored):
             weights[document] = meaning.weights.get(collection, meaning.default)
             passages[document] = count
-        lexical = {document: scored.lexical + scored.date for document, scored in self._scored.items()}
-        full = scoring.full(top, self._ceiling)
-        parts = scoring.blend(lexical, full, nearest, weights, meaning.default, passages)
+        points = {document: scored.match_points for document, scored in self._scored.items()}
+        full = scoring.full_match(best, self._perfect)
+        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages)
         self._blend = {document: words + meant for document, (words, meant) in parts.items()}
         self._blend.update(dict.fromkeys(self._named, max(self._blend.values(), default=0.0)))
         for document, near in nearest.documents.items():
@@ -368,8 +368,8 @@ class _Ranking:
         self._weights = [count * scoring.idf(rows, frequency) for count, frequency in pairs]
         spans = rows * scoring.SPANS_IN_PASSAGE
         self._span_weights = [count * scoring.idf(spans, frequency) for count, frequency in pairs]
-        # A document and a passage that match every term without end, and such a span.
-        self._ceiling = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
+        # The points of a perfect match: a document, a passage and a span that match every term without end.
+        self._perfect = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
         self._held = {} if rows < scoring.FEW_PASSAGES else None
 
     def _score_passage(self, query: _Query, row: Located, homes: Sequence[int]) -> None:
@@ -387,19 +387,23 @@ class _Ranking:
         span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
         for document in homes:
             candidate = self._scored.setdefault(document, Scored())
-            if whole + span > candidate.best:
-                candidate.best, candidate.passage, candidate.token = whole + span, passage, token
-            candidate.passage_score = max(candidate.passage_score, whole)
-            candidate.span = max(candidate.span, span)
+            if whole + span > candidate.evidence_points:
+                candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
+            candidate.passage_points = max(candidate.passage_points, whole)
+            candidate.span_points = max(candidate.span_points, span)
             self._hold(document, counts)
 
     def _score_document(self, query: _Query, row: Located) -> None:
-        """Score a whole document; a term in the title counts more."""
+        """Score a whole document; a term in the title counts more.
+
+        Its points move ``share`` as well, so a factor on them also moves which questions get no answer.
+        """
         document, length, _, places = row
         counts = [0.0] * len(self._terms.count)
         for term, (_, title, body) in zip(query.terms, places, strict=True):
             counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
-        self._scored.setdefault(document, Scored()).document = scoring.bm25(counts, self._weights, length)
+        candidate = self._scored.setdefault(document, Scored())
+        candidate.document_points = scoring.bm25(counts, self._weights, length)
         if document == self._watched:
             self._watched_counts = counts
         self._hold(document, counts)
@@ -444,7 +448,7 @@ class _Ranking:
         result.nominated = self._nominated
         if document in ranked:
             result.rank = ranked.index(document) + 1
-            result.score = self._scored[document].total(self._ceiling)
+            result.score = self._scored[document].score(self._perfect)
             result.parts = self._scored[document].parts()
         counts = self._watched_counts or [0.0] * len(self._terms.count)
         for index, name in enumerate(self._terms.names):
@@ -461,7 +465,7 @@ class _Ranking:
     def _score_of(self, document: int) -> float:
         if self._blend is not None:
             return min(1.0, self._blend[document])
-        return self._scored[document].total(self._ceiling)
+        return self._scored[document].score(self._perfect)
 
     def _parts(self, document: int) -> dict[str, float]:
         parts = self._scored[document].parts()
@@ -474,11 +478,11 @@ class _Ranking:
     def _ranked(self) -> list[int]:
         """Return the candidates with a score, best first."""
         named, scored, blend = self._named, self._scored, self._blend
-        scores = blend if blend is not None else {document: each.sum for document, each in scored.items()}
+        scores = blend if blend is not None else {document: each.points for document, each in scored.items()}
         # Documents of the name that is asked for come first, those that say the name most before the others.
         return sorted(
             (document for document, score in scores.items() if score > 0),
-            key=lambda each: (each not in named, -scores[each], -(scored[each].lexical + scored[each].date), each),
+            key=lambda each: (each not in named, -scores[each], -scored[each].match_points, each),
         )
 
 

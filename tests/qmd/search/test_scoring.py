@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from qmd.index.terms import STOP, Analyzer
 from qmd.search import scoring
 from qmd.search.scoring import K1, SPAN_AVERAGE, SPAN_MAX, SPAN_PAD, B, best_span, bm25, evidence, idf
+from qmd.search.stems import POWERS, rarity
 
 _MATCHES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 4)), max_size=20).map(sorted)
 _WEIGHTS = st.lists(st.floats(0.01, 10), min_size=5, max_size=5)
@@ -103,14 +104,14 @@ def test_a_document_without_its_vector_is_judged_by_words_at_least(
 
 
 def test_a_word_of_every_text_weighs_least_and_one_that_nobody_says_most() -> None:
-    ranked = [scoring.rarity(stem) for stem in ("return", "list", "map", "walrusgearbox")]
+    ranked = [rarity(stem) for stem in ("return", "list", "map", "walrusgearbox")]
     assert ranked == sorted(ranked)
     assert 0 < ranked[0] < ranked[-1] / 3
 
 
 def test_its_words_are_those_that_the_index_would_store() -> None:
     analyzer = Analyzer(apsw.Connection(":memory:"))
-    stems = set(scoring._powers())
+    stems = set(POWERS)
     said = {"argument", "directory", "returns", "values", "parsing"}
     assert {stem for _, stem, _ in analyzer.tokens(" ".join(said))} <= stems
     assert stems.isdisjoint(STOP)
@@ -118,7 +119,7 @@ def test_its_words_are_those_that_the_index_would_store() -> None:
 
 def test_the_share_is_the_best_documents_by_weight() -> None:
     stems, term, count = [["list"], ["map"], ["go"], ["went"]], [0, 1, 2, 2], [1.0, 1.0, 1.0]
-    weights = [scoring.rarity("list"), scoring.rarity("map"), min(scoring.rarity("go"), scoring.rarity("went"))]
+    weights = [rarity("list"), rarity("map"), min(rarity("go"), rarity("went"))]
     found = scoring.covered(stems, term, count, [{0}, {1, 2}, {0, 2}])
     assert found == pytest.approx((weights[1] + weights[2]) / sum(weights))
     assert scoring.covered(stems, term, count, []) == 0

@@ -350,7 +350,7 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
     nearest = knn.Nearest({2: knn.Near(0.5, 0.5, 0)}, 0.1)
     scores = {}
     for top in (1.0, 8.0):
-        parts = scoring.blend({1: top}, scoring.full(top, 10.0), nearest, {}, 0.4, {})
+        parts = scoring.blend({1: top}, scoring.full_match(top, 10.0), nearest, {}, 0.4, {})
         scores[top] = {document: sum(part) for document, part in parts.items()}
     assert scores[1.0][1] < scores[1.0][2]
     assert scores[8.0][1] > scores[8.0][2]
