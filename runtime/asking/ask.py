@@ -111,28 +111,28 @@ class Asker:
         Raises BadQuery, BadInput, EngineTimeout, LockContention, and EngineMissing if nothing matches but no index run
         has ended yet either, or if the request wants a reranker and none is there.
         """
-        answer = steps.Answer(question, request, self._timeout_s)
-        self._run(steps.PREPARE, answer)
+        inquiry = steps.Inquiry(question, request, self._timeout_s)
+        self._run(steps.PREPARE, inquiry)
         # Waiting for a lock counts against the deadline, too.
-        self.connection.set_busy_timeout(wait_ms(answer.timeout_s))
+        self.connection.set_busy_timeout(wait_ms(inquiry.timeout_s))
         try:
-            with self.connection, store.Deadline(self.connection, answer.left_s()) as deadline:
-                self._deadline = answer.deadline = deadline
+            with self.connection, store.Deadline(self.connection, inquiry.left_s()) as deadline:
+                self._deadline = inquiry.deadline = deadline
                 if self._second is not None:
                     self._second.deadline = deadline
-                self._run(steps.SEARCH, answer)
-            self._run(steps.CONCLUDE, answer)
+                self._run(steps.SEARCH, inquiry)
+            self._run(steps.CONCLUDE, inquiry)
         except apsw.Error as error:
             failure = store.translate(error, self.home.index)
             if isinstance(failure, EngineTimeout):
-                failure.message = f"no answer within {answer.timeout_s:g} s"
+                failure.message = f"no answer within {inquiry.timeout_s:g} s"
             raise failure from error
-        return steps.write_envelope(self, answer)
+        return steps.write_envelope(self, inquiry)
 
-    def _run(self, table: steps.Table, answer: steps.Answer) -> None:
+    def _run(self, table: steps.Table, inquiry: steps.Inquiry) -> None:
         for applies, step in table:
-            if applies is None or applies(answer):
-                step(self, answer)
+            if applies is None or applies(inquiry):
+                step(self, inquiry)
 
     def read_freshness(self) -> Freshness:
         """Return how far answers can be behind, as of the first question or the last ``refresh``."""

@@ -86,10 +86,10 @@ class ForeignAsker(Asker):
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """As ``Asker.ask``; BadInput for what the other program has no way to do, Internal where it fails."""
-        answer = steps.Answer(question, request, self._timeout_s)
-        steps.validate_question(self, answer)
+        inquiry = steps.Inquiry(question, request, self._timeout_s)
+        steps.validate_question(self, inquiry)
         refuse(request)
-        question, now, timeout = answer.question, answer.now, answer.timeout_s
+        question, now, timeout = inquiry.question, inquiry.now, inquiry.timeout_s
         deadline = time.monotonic() + timeout
         self._configure()
         reason = "every term must occur"
@@ -101,7 +101,7 @@ class ForeignAsker(Asker):
                 found = self._search(words, request, deadline, timeout)
         fresh = freshness.Freshness(self.home, self.config, self.connection)
         if not found and not fresh.complete:
-            steps.require_run(self, answer)
+            steps.require_run(self, inquiry)
         _, span = (None, None) if request.strict else date_boost(question, now)
         if span is not None:
             reason += f"; the date in the question ({span.phrase}) is only words to it"
@@ -120,7 +120,7 @@ class ForeignAsker(Asker):
         if not found:
             envelope["error"] = "no_results"
         envelope["hits"] = [self._answer(rank, each, now) for rank, each in enumerate(found[: request.limit], 1)]
-        envelope["took_ms"] = round((time.perf_counter() - answer.started) * 1000, 1)
+        envelope["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
         return envelope
 
     def _configure(self) -> None:

@@ -1,4 +1,4 @@
-"""Each step of an answer alone: what it reads from the answer and what it leaves there."""
+"""Each step alone: what it reads from an inquiry and what it leaves there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def hit(number: int, path: str, score: float, collection: str = "brain", **field
     return Hit((number, collection, path, path, f"{number:064x}", 0, 0, 1, pack(fields), REDACTION), score, {})
 
 
-def answer(*hits: Hit, **given: Any) -> steps.Answer:
-    made = steps.Answer("walrus", Request(**given), 1.0)
+def inquiry(*hits: Hit, **given: Any) -> steps.Inquiry:
+    made = steps.Inquiry("walrus", Request(**given), 1.0)
     made.hits = list(hits)
     return made
 
@@ -32,7 +32,7 @@ def asker(home: Home) -> Asker:
     return Asker(home, Shelf(home).config)
 
 
-def paths(made: steps.Answer) -> list[str]:
+def paths(made: steps.Inquiry) -> list[str]:
     return [each.path for each in made.hits]
 
 
@@ -46,13 +46,13 @@ def test_the_tables_name_each_step_once_and_every_step() -> None:
 
 
 def test_a_synthetic_hit_counts_half_and_equal_scores_stay_in_order(asker: Asker) -> None:
-    made = answer(hit(1, "m", 0.8, synthetic=True), hit(2, "h", 0.5), hit(3, "i", 0.4))
+    made = inquiry(hit(1, "m", 0.8, synthetic=True), hit(2, "h", 0.5), hit(3, "i", 0.4))
     steps.demote_synthetic(asker, made)
     assert paths(made) == ["h", "m", "i"]
 
 
 def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Asker) -> None:
-    made = answer(
+    made = inquiry(
         hit(1, "a.md", 0.9, session_id="a"),
         hit(2, "a.md", 0.8, "distilled", session_id="a"),
         hit(3, "b.md", 0.7, "distilled", session_id="b"),
@@ -66,7 +66,7 @@ def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Aske
 
 def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
     with Asker(home, Shelf(home).config) as asker:
-        made = answer(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
+        made = inquiry(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
         steps.arrange_superseded(asker, made)
     assert paths(made) == ["new.md", "2026/01/old.md", "x.md"]
 
@@ -85,7 +85,7 @@ def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
 def test_too_little_evidence_drops_all_hits_but_those_of_a_literal_question(
     asker: Asker, evidence: float | None, given: float | None, exact: bool, abstained: bool
 ) -> None:
-    made = answer(hit(1, "a", 0.5), min_score=given)
+    made = inquiry(hit(1, "a", 0.5), min_score=given)
     made.evidence = evidence
     made.plan = SimpleNamespace(exact=exact)  # type: ignore[assignment]
     steps.abstain(asker, made)
