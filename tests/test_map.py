@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.checks.documents import citations, defined, wrong
+from ops.checks.citations import citations, defined, wrong
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = (ROOT / "MAP.md").read_text(encoding="utf-8")

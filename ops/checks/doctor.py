@@ -18,15 +18,14 @@ from core.errors import BrainError, from_os
 from core.files import read_or_none, write_atomic
 from core.home import make_private
 from core.text import one_line
-from ops.checks import archive, documents, engine, index, machine, recovery, sources, surfaces, usage
+from ops.checks import archive, citations, engine, index, machine, recovery, sources, surfaces, usage
 from ops.checks.finding import SEVERITIES, CheckContext, Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from core.home import Home
-
-    Check = Callable[[CheckContext], Iterator[Finding]]
+    from ops.checks.finding import Check
 
 CHECKS: tuple[Check, ...] = (
     *engine.CHECKS,
@@ -36,7 +35,7 @@ CHECKS: tuple[Check, ...] = (
     *sources.CHECKS,
     *archive.CHECKS,
     *surfaces.CHECKS,
-    *documents.CHECKS,
+    *citations.CHECKS,
     *recovery.CHECKS,
 )
 # A notice is work that waits; it is shown, and the doctor is well.

@@ -1,4 +1,4 @@
-"""The two types of a doctor check: its context and its findings."""
+"""The types of the doctor: a check, the context it reads, and the findings it yields."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from qmd.index.store import open_index
 from runtime.explaining.explain import report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import apsw
 
     from core.config import Config
     from core.home import Home
     from ingest.archive.verifier import Broken
+
+    Check = Callable[["CheckContext"], Iterator["Finding"]]
 
 SEVERITIES = ("error", "warning", "notice")
 
@@ -102,6 +104,3 @@ class CheckContext:
         """Close what was opened."""
         if "index" in self.__dict__:
             self.index.close()
-
-
-Check = "Callable[[CheckContext], Iterator[Finding]]"

@@ -1,4 +1,4 @@
-"""MAP.md is true: each citation ``path::symbol`` resolves. Only a checkout has a map."""
+"""The citations of MAP.md: each ``path::symbol`` resolves. Only a checkout has a map."""
 
 from __future__ import annotations
 
