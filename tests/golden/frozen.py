@@ -1,7 +1,8 @@
-"""Digests of what the product makes of the samples: documents, answers, and the engine's output.
+"""What the product makes of known input: documents, answers, and the engine's output.
 
-``python -m tests.golden.frozen`` writes them anew, after a change that is meant to change output. A change of structure
-is not: its digests are those before it. The samples lie in ``../shared``; digests say nothing of what is in them.
+``python -m tests.golden.frozen`` freezes all of it again, after a change that is meant to change output; a change of
+structure must not. The samples are in ``../shared``, so only digests of them are kept. The demo set is in every
+checkout: ``demo.jsonl`` has readable answers about it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.golden.moves import Answer
+
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 SAMPLES = ROOT.parent / "shared" / "samples"
+DEMO = FOLDER / "demo.jsonl"
+# How many hits of an answer about the demo set are frozen.
+_DEMO_HITS = 3
 # Folder of the samples -> source.
 SOURCES = {
     "claude": "claude",
@@ -114,16 +120,50 @@ def _steady(value: Any, world: str) -> Any:
 
 def answers(world: Path) -> dict[str, list[str]]:
     """Ask every question of the home that ``documents`` made: the envelope's digest, then the uris of its hits."""
-    questions = FOLDER / "questions.txt"
-    done = _run([str(ROOT / "brain.py"), "ask", "--batch", str(questions)], _environ(world), world)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
     made = {}
-    for line in done.stdout.splitlines():
-        envelope = json.loads(line)
+    for envelope in _ask(world, FOLDER / "questions.txt"):
         steady = json.dumps(_steady(envelope, str(world)), sort_keys=True)
         made[envelope["query"]] = [_digest(steady.encode()), *(hit["uri"] for hit in envelope["hits"][:5])]
     return made
+
+
+def _ask(world: Path, questions: Path) -> list[dict[str, Any]]:
+    done = _run([str(ROOT / "brain.py"), "ask", "--batch", str(questions)], _environ(world), world)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def demo(world: Path) -> dict[str, Answer]:
+    """Index the demo set into a home below ``world`` and answer every question of ``demo.jsonl``."""
+    (world / "user").mkdir(parents=True)
+    done = _run([str(ROOT / "brain.py"), "init", "--demo", "--json"], _environ(world), world)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    questions = world / "questions.txt"
+    questions.write_text("".join(f"{question}\n" for question in frozen_demo()))
+    made = {}
+    for envelope in _ask(world, questions):
+        best = envelope["hits"][:_DEMO_HITS]
+        scores = tuple(round(hit["score"], 3) for hit in best)
+        made[envelope["query"]] = Answer(tuple(hit["uri"] for hit in best), scores, envelope["route"]["mode"])
+    return made
+
+
+def frozen_demo() -> dict[str, Answer]:
+    """Return the frozen answers about the demo set; a row without ``mode`` is a question that was not asked yet."""
+    made = {}
+    for row in map(json.loads, DEMO.read_text().splitlines()):
+        hits = row.get("hits", [])
+        made[row["question"]] = Answer(
+            tuple(uri for uri, _ in hits), tuple(score for _, score in hits), row.get("mode", "")
+        )
+    return made
+
+
+def digested(stored: dict[str, list[str]]) -> dict[str, Answer]:
+    """Return ``answers`` in the form that is compared."""
+    return {question: Answer(tuple(uris), digest=digest) for question, (digest, *uris) in stored.items()}
 
 
 def engine(world: Path) -> dict[str, str]:
@@ -170,11 +210,26 @@ def frozen(name: str) -> Any:
 
 
 def main() -> None:
-    """Write the digests of today."""
+    """Freeze the output of today; without ``../shared``, that of the demo set and the engine alone."""
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder).resolve()
-        for name, value in (("markdown", documents(world)), ("answers", answers(world)), ("engine", engine(world))):
+        made: dict[str, Any] = {"engine": engine(world / "engine")}
+        if SAMPLES.is_dir():
+            made.update(markdown=documents(world), answers=answers(world))
+        else:
+            sys.stderr.write(f"{SAMPLES} is missing: markdown.json and answers.json stay as they are\n")
+        for name, value in made.items():
             (FOLDER / f"{name}.json").write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        write_demo(demo(world / "demo"))
+
+
+def write_demo(made: dict[str, Answer]) -> None:
+    """Freeze answers about the demo set, a row a question."""
+    rows = (
+        {"question": question, "mode": answer.mode, "hits": list(zip(answer.uris, answer.scores, strict=True))}
+        for question, answer in made.items()
+    )
+    DEMO.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 if __name__ == "__main__":
