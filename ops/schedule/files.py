@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-SCHEDULERS = ("launchd", "systemd", "cron")
 _NICE = 10
 # Variables that the program reads and a scheduler does not pass on.
 _PASSED_ON = ("BRAIN_QMD", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")

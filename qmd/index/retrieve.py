@@ -1,4 +1,4 @@
-"""Documents by name: one, several, a folder's listing; Follows qmd 2.8.3's rules.
+"""Documents by name: one, several, a folder's listing. Follows qmd 2.8.3's rules.
 
 A reference is a ``qmd://`` address, the end of one, a path on disk, or a docid (six or more hex digits of the hash).
 """

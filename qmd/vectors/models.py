@@ -25,7 +25,6 @@ DEFAULTS = {"embed": EMBED, "rerank": RERANK, "generate": GENERATE}
 
 CHUNK_TOKENS = 900
 CHUNK_OVERLAP_TOKENS = 135
-CHUNK_WINDOW_TOKENS = 200
 
 
 def resolve(configured: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

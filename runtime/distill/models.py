@@ -333,7 +333,7 @@ class Llm:
         """See ``Model``."""
         try:
             text, tokens = of_llm.answer(self._model, system, prompt, timeout_s, self._environ, 8 * ANSWER_LIMIT)
-        except Failed as failure:
+        except of_llm.Failed as failure:
             raise Failed(str(failure)) from None
         return Reply(text, self._model, tokens)
 

@@ -279,7 +279,7 @@ class Watching:
         return self._run is not None
 
     def pids(self) -> list[int]:
-        """Return Return none: its children are runs that end, like those of a schedule."""
+        """Return none: its children are runs that end, like those of a schedule."""
         return []
 
     def relieve(self, why: str) -> None:

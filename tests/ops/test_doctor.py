@@ -141,15 +141,15 @@ REPAIRED: list[tuple[str, Callable[[Home], Path | None]]] = [
     ("hook-missed", miss_a_hook),
 ]
 
-#: Damage that a user repairs: its finding, and the function that does it.
-FOUND: list[tuple[str, Callable[[Home], object]]] = [
-    ("vectors", drop_vectors),
-    ("dead-link", link),
-    ("excluded", lambda home: put(home, "state/excluded-units.json")),
-    ("tombstones", lambda home: put(home, "state/tombstones.json")),
-    ("clock", set_the_clock_back),
-    ("installed", damage_the_record_of_installations),
-    ("drift:claude", meet_an_unknown_record),
+#: Damage that a user repairs: its finding, the finding's severity, and the function that does the damage.
+FOUND: list[tuple[str, str, Callable[[Home], object]]] = [
+    ("vectors", "error", drop_vectors),
+    ("dead-link", "warning", link),
+    ("excluded", "error", lambda home: put(home, "state/excluded-units.json")),
+    ("tombstones", "error", lambda home: put(home, "state/tombstones.json")),
+    ("clock", "warning", set_the_clock_back),
+    ("installed", "error", damage_the_record_of_installations),
+    ("drift:claude", "warning", meet_an_unknown_record),
 ]
 
 
@@ -161,10 +161,10 @@ def test_damage_is_found_and_repaired(well: Home, identity: str, damage: Callabl
     assert left is None or not left.exists()
 
 
-@pytest.mark.parametrize(("identity", "damage"), FOUND)
-def test_damage_is_found(well: Home, identity: str, damage: Callable[[Home], object]) -> None:
+@pytest.mark.parametrize(("identity", "severity", "damage"), FOUND)
+def test_damage_is_found(well: Home, identity: str, severity: str, damage: Callable[[Home], object]) -> None:
     damage(well)
-    assert identity in ids(examine(well))
+    assert identity in ids(examine(well), severity)
 
 
 def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home) -> None:

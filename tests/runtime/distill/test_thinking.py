@@ -19,11 +19,12 @@ import pytest
 from core import clock
 from core.errors import BadInput, BrainError, EngineMissing
 from core.home import Home
+from qmd.generation import of_llm
 from runtime import distill_queue
 from runtime.distill import contract
 from runtime.distill.distillate import Source
 from runtime.distill.distiller import Budget, Distiller, OutOfBudget, Unfit
-from runtime.distill.models import Claude, OpenAI, Reply, Thinking, choose
+from runtime.distill.models import ATTEMPTS, Claude, Llm, OpenAI, Reply, Thinking, choose
 from runtime.distill.run import Asked, run
 from runtime.distill_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
@@ -333,6 +334,16 @@ def test_a_model_of_llm_is_asked_in_a_process_of_its_own(home: Home, server: End
     assert (made.model, made.tokens) == ("loop", 320)
     with pytest.raises(EngineMissing, match="no model"):
         choose("llm:none-of-them", {}, environ, Budget(home, {})).distil(SOURCE)
+
+
+def test_a_model_of_llm_that_fails_is_asked_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> tuple[str, int]:
+        raise of_llm.Failed("llm's model loop failed: no answer")
+
+    monkeypatch.setattr(of_llm, "answer", fails)
+    with pytest.raises(Unfit, match="no answer") as failure:
+        thinking(home, Llm("loop", {})).distil(SOURCE)
+    assert failure.value.attempts == ATTEMPTS
 
 
 # -- budgets
