@@ -85,6 +85,16 @@ def find(name: str) -> Source | None:
     return _plugins().get(name)
 
 
+def package(name: str) -> str:
+    """Return the package to upgrade for a newer parser of a source: ``brain``, or ``the package NAME`` of a plugin."""
+    if name in BUILTIN:
+        return "brain"
+    from importlib.metadata import entry_points
+
+    found = (entry.dist.name for entry in entry_points(group=GROUP, name=name) if entry.dist is not None)
+    return f"the package {next(found, f'of {name}')}"
+
+
 def collectors() -> list[Collector]:
     """Return the sources that make documents of something else than sessions."""
     from ingest.collector import Collector

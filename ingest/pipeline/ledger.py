@@ -146,7 +146,7 @@ class Ledger:
 def _add_unknown(unknown: dict[str, dict[str, object]], path: str, notes: dict[str, Any]) -> None:
     """Add the notes on one file's unknown records and fields."""
     for what, (count, line, *look) in notes.get("unknown", {}).items():
-        entry = unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}"})
+        entry = unknown.setdefault(what, {"count": 0, "example": f"{shown(path)}:{line}" if line else shown(path)})
         if look and look[0]:
             entry.setdefault("shape", look[0])
         entry["count"] = int(str(entry["count"])) + count

@@ -350,7 +350,7 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
             reading.failed = Failure(reading.path, records.TOO_DEEP)
             return b""
         except ValueError as error:
-            reading.failed = Failure(reading.path, records.MALFORMED, str(error), getattr(error, "lineno", 0))
+            reading.failed = Failure(reading.path, records.MALFORMED_DOCUMENT, str(error))
             if records.is_binary(data):
                 reading.failed = Failure(reading.path, records.BINARY)
             return b""

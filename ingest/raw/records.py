@@ -23,6 +23,7 @@ _CHUNK = 1024 * 1024
 
 BINARY = "binary"
 MALFORMED = "malformed line"
+MALFORMED_DOCUMENT = "malformed document"
 NOT_OBJECT = "not a JSON object"
 TOO_DEEP = "nested too deeply"
 TOO_LONG = "line too long"

@@ -7,7 +7,6 @@ a transcript is left out. The archive keeps the prompts of each remaining sessio
 
 from __future__ import annotations
 
-import json
 import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,8 +209,7 @@ def _entries(file: RawFile, reading: Reading) -> Iterator[Any]:
     try:
         value = records.value(text, None)
     except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
-        reading.failed = Failure(reading.path, records.MALFORMED, str(error), line)
+        reading.failed = Failure(reading.path, records.MALFORMED_DOCUMENT, str(error))
         return
     if len(text) != len(data):
         reading.recovered[records.HOLES] = 1

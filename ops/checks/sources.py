@@ -9,6 +9,7 @@ import apsw
 from core.clock import parse_iso
 from core.counting import counted
 from core.errors import BrainError
+from ingest import registry
 from ops.checks.finding import CheckContext, Finding
 from qmd.index import catalogue
 from runtime.distill_queue import read
@@ -45,7 +46,7 @@ def drift(context: CheckContext) -> Iterator[Finding]:
                 f"drift:{name}",
                 "warning",
                 f"{name} writes {len(unknown)} kinds of records or fields that this version does not know: {kinds}",
-                "upgrade brain; brain explain --json shows examples",
+                f"upgrade {registry.package(name)}; brain explain --json shows examples",
             )
 
 

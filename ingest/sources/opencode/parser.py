@@ -212,7 +212,7 @@ class _TreeFile:
             reading.fail(Failure(path, records.TOO_DEEP))
         except ValueError as error:
             if data:
-                reading.fail(Failure(path, records.MALFORMED, str(error)))
+                reading.fail(Failure(path, records.MALFORMED_DOCUMENT, str(error)))
 
     def found(self) -> Any:
         """Return the value with its secrets, for spans that only several files show; None if it is no JSON."""

@@ -30,7 +30,8 @@ def test_a_thread_says(tmp_path: Path, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("text", "skipped", "failed"), [
-    ('{"sessionId": "x", "messages": []}', "not an Amp thread", None), ('{"id": "T-2", "mess', "", "malformed line"),
+    ('{"sessionId": "x", "messages": []}', "not an Amp thread", None),
+    ('{"id": "T-2", "mess', "", "malformed document"),
 ])  # fmt: skip
 def test_a_file_that_holds_no_thread_has_a_reason(tmp_path: Path, text: str, skipped: str, failed: str | None) -> None:
     (tmp_path / "session.json").write_text(text)
