@@ -19,6 +19,18 @@
 ``pieces``      one text of a user message, as the tool's ``extract_user_text`` returned it
 =============== =====================================================================================
 
+A parser assigns what describes the whole session; ``ingest.session.session.Session`` documents the other attributes:
+
+================= ===================================================================================
+``title``         the title that a person or the tool gave
+``machine_title`` the title that a model gave
+``cwd``           the folder in which the session worked; it decides the project
+``branch``        the branch of the repository in that folder
+``version``       the version of the tool
+``parent``        the unit of the session that started this one
+``extra``         frontmatter of this source alone, by name
+================= ===================================================================================
+
 Text is cleaned of control characters here; empty text adds nothing. Common arguments: ``at``, the record's time as
 ``ingest.session.values.moment`` gives it; ``record``, the record's lasting name ("" if it has none), by which copies
 are merged; ``message``, the message of the API that the record is a piece of; ``call_id``, the id of the tool call.

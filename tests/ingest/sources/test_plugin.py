@@ -5,8 +5,12 @@ Everything else that a source promises: tests/ingest/sources/conformance.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,11 +19,22 @@ import pytest
 from core.home import Home
 from ingest import registry
 from tests.conftest import ROOT, Brain
-from tests.ingest.sources.conformance.toy import MODULE, distribution
 
+PAGE = (ROOT / "docs" / "adding-a-source.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    """Return the first block of the page in a language."""
+    return PAGE.partition(f"```{language}\n")[2].partition("```")[0]
+
+
+MODULE = block("python")
+ENTRIES = tomllib.loads(block("toml"))["project"]["entry-points"][registry.GROUP]
 SECRET = "ghp_" + "Zk3Qw9Lx2Vb7Nc5Mt8Rj4Hf6Gd1Ps0Ya2Ue9"
 SESSION = {
     "id": "abc",
+    "title": "The song of the walrus",
+    "folder": "/home/me/sea",
     "messages": [
         {"role": "user", "text": "Why does the walrus sing?", "at": "2026-05-04T10:00:00Z"},
         {"role": "assistant", "text": f"The walrus sings because token {SECRET}", "at": "2026-05-04T10:01:00Z"},
@@ -31,7 +46,13 @@ SESSION = {
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of distributions with the source, and a session where its tool keeps them."""
-    packages = distribution(tmp_path)
+    packages = tmp_path / "site-packages"
+    about = packages / "toy_source-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-source\nVersion: 1.0\n")
+    entries = "".join(f"{name} = {place}\n" for name, place in ENTRIES.items())
+    (about / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{entries}")
+    (packages / "toy.py").write_text(MODULE)
     save("abc")
     monkeypatch.setenv("PYTHONPATH", str(packages))
     return packages
@@ -45,6 +66,52 @@ def save(session: str) -> None:
 
 def test_the_toy_source_is_short() -> None:
     assert len(MODULE.splitlines()) <= 60
+
+
+def test_what_the_page_says_to_read_first_is_there_and_short() -> None:
+    total = len(PAGE.splitlines())
+    ranges = re.findall(r"^\| `([\w/]+\.py)` \| `([\w.]+)`[^|]*\| (\d+) \|$", PAGE, re.MULTILINE)
+    for file, symbol, lines in ranges:
+        body: list[ast.stmt] = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+        end = 0
+        for name in symbol.split("."):
+            (found,) = (each for each in body if isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name == name)
+            body, end = found.body, found.end_lineno or 0
+        assert int(lines) - 10 < end <= int(lines), f"{file}: {symbol} ends in line {end}"
+        total += int(lines)
+    assert len(ranges) == 3
+    assert total < 500
+
+
+def conformance(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the suite as the author of a plugin does."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    place = "tests/ingest/sources/conformance"
+    return subprocess.run([*command, place, *words], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
+
+
+def test_the_source_passes_the_conformance_suite_with_a_row_of_its_own(installed: Path, tmp_path: Path) -> None:
+    row = tmp_path / "row.jsonl"
+    row.write_text(block("json"))
+    ran = conformance("--samples", str(row), "-k", "toy")
+    assert ran.returncode == 0, ran.stdout
+    passed = re.search(r"^(\d+) passed, \d+ deselected in", ran.stdout, re.MULTILINE)
+    assert passed, ran.stdout
+    assert int(passed[1]) > 10
+
+
+def test_the_conformance_suite_says_which_source_has_no_row_and_how_to_give_one(installed: Path) -> None:
+    ran = conformance("-k", "toy")
+    assert ran.returncode == 1, ran.stdout
+    assert "the source 'toy' has no row of samples: give one by --samples FILE" in ran.stdout
+
+
+def test_the_conformance_suite_says_what_a_row_lacks(tmp_path: Path) -> None:
+    row = tmp_path / "row.jsonl"
+    row.write_text(block("json").replace('"grows"', '"rows"'))
+    ran = conformance("--samples", str(row))
+    assert ran.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"{row}: ValueError: the row of 'toy' needs grows" in ran.stderr
 
 
 def test_brains_own_sources_are_registered_by_entry_points() -> None:
@@ -63,10 +130,25 @@ def test_a_source_of_another_distribution_is_indexed_asked_and_counted(
     assert json.loads(ran.stdout)["sources"]["toy"]["unknown"]["role oracle"]["count"] == 1
     document = Path(home.path("brain", "toy__abc.md")).read_text(encoding="utf-8")
     assert "[redacted:github]" in document
+    assert "# The song of the walrus" in document
+    assert "project: /home/me/sea" in document
     save("new")
     answer = json.loads(brain("ask", "--json", "walrus").stdout)
     assert (answer["hits"][0]["source"], answer["hits"][0]["path"]) == ("toy", home.path("brain", "toy__abc.md"))
     assert answer["freshness"]["lexical"]["pending"] == 1
+
+
+def test_a_fault_of_a_document_has_no_line_and_the_doctor_names_the_package_to_upgrade(
+    home: Home, installed: Path, brain: Brain
+) -> None:
+    folder = Path(os.environ["HOME"]) / ".toy"
+    (folder / "torn.json").write_text('{"id": "torn",\n"mess')
+    ledger = json.loads(brain("index", "--json").stdout)["sources"]["toy"]
+    (failed,) = ledger["failed"]
+    assert (failed["path"], failed["reason"], failed["line"]) == (str(folder / "torn.json"), "malformed document", 0)
+    assert ledger["unknown"]["role oracle"]["example"] == str(folder / "abc.json")
+    fixes = {each["id"]: each["fix"] for each in json.loads(brain("doctor", "--json").stdout)["findings"]}
+    assert fixes["drift:toy"] == "upgrade the package toy-source; brain explain --json shows examples"
 
 
 def test_a_source_that_cannot_be_loaded_is_named_and_ends_nothing(home: Home, installed: Path, brain: Brain) -> None:

@@ -1,4 +1,7 @@
-"""Small raw samples of every registered source: two files, one about a walrus, one about a penguin."""
+"""Small raw samples of a source: two files, one about a walrus, one about a penguin.
+
+docs/adding-a-source.md lists the fields of a row.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,51 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.home import Home
 from ingest import registry
 from ingest.source import Source
 from tests.ingest.history import MORNING, History
 from tests.ingest.sources.test_git import Repository
 
-# One row a source: `place` is a folder that the source reads by itself ("": only if it is given), `path` one file
-# below `place`. The rest is the content of a file and what its document says.
-ROWS: dict[str, dict[str, Any]] = {
-    row["source"]: row
-    for row in map(json.loads, (Path(__file__).parent / "samples.jsonl").read_text(encoding="utf-8").splitlines())
-}
+Row = dict[str, Any]
 ANIMALS = ("walrus", "penguin")
 _DAY_S = 86_400
+
+
+def rows(*paths: str | Path) -> dict[str, Row]:
+    """Return the rows in files of JSON by source; a row takes one line or several. Raises UsageError."""
+    found: dict[str, Row] = {}
+    for path in paths:
+        try:
+            text = Path(path).read_text(encoding="utf-8").lstrip()
+            while text:
+                row, end = json.JSONDecoder().raw_decode(text)
+                text = text[end:].lstrip()
+                found[row["source"]] = _checked(row)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise pytest.UsageError(f"{path}: {type(error).__name__}: {error}") from error
+    return found
+
+
+def _checked(row: Row) -> Row:
+    """Return a row that has all its fields. Raises ValueError."""
+    kinds = [kind for kind in _WRITERS if kind in row]
+    needed = ["place", "path", "resume", *(["grows"] if "json" in row else [])]
+    missing = [name for name in needed if name not in row]
+    if missing or len(kinds) != 1:
+        wanted = f"{', '.join(missing)}" if missing else f"one of {', '.join(_WRITERS)}"
+        raise ValueError(f"the row of {row['source']!r} needs {wanted} (docs/adding-a-source.md)")
+    return row
 
 
 class Sample:
     """The two files of one source in this test's world."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.row = ROWS[name]
-        self.source: Source = registry.source(name)
+    def __init__(self, row: Row, folder: Path) -> None:
+        self.row = row
+        self.source: Source = registry.source(row["source"])
         place = os.path.expanduser(os.path.expandvars(self.row["place"]))
         self.root = Path(place) if place else folder / "given"
         self.root.mkdir(parents=True, exist_ok=True)
@@ -44,7 +70,7 @@ class Sample:
             path.parent.mkdir(parents=True, exist_ok=True)
             for kind, write in _WRITERS.items():
                 if kind in self.row:
-                    given = json.loads(self._filled(json.dumps(self.row[kind]), number))
+                    given = json.loads(self._filled(json.dumps(self.row), number))
                     write(path, given, number, grown)
 
     def documents(self, home: Home) -> dict[str, bytes]:
@@ -75,37 +101,40 @@ class Sample:
         return text
 
 
-def _lines(path: Path, records: list[Any], _: int, grown: bool) -> None:
+def _lines(path: Path, row: Row, _: int, grown: bool) -> None:
+    records = row["lines"]
     path.write_text("".join(json.dumps(record) + "\n" for record in records[: None if grown else -1]), encoding="utf-8")
 
 
-def _json(path: Path, value: dict[str, Any], _: int, grown: bool) -> None:
-    messages = value["messages"]
-    path.write_text(json.dumps({**value, "messages": messages[: None if grown else -1]}), encoding="utf-8")
+def _json(path: Path, row: Row, _: int, grown: bool) -> None:
+    value, key = row["json"], row["grows"]
+    path.write_text(json.dumps({**value, key: value[key][: None if grown else -1]}), encoding="utf-8")
 
 
-def _text(path: Path, files: list[str], number: int, grown: bool) -> None:
-    whole, last = files[number].rstrip("\n"), files[number].rstrip("\n").rfind("\n\n")
+def _text(path: Path, row: Row, number: int, grown: bool) -> None:
+    whole = row["text"][number].rstrip("\n")
+    last = whole.rfind("\n\n")
     path.write_text(f"{whole if grown else whole[:last]}\n".replace("\n\n", "\n"), encoding="utf-8")
 
 
-def _visits(path: Path, visits: list[tuple[str, str]], number: int, grown: bool) -> None:
+def _visits(path: Path, row: Row, number: int, grown: bool) -> None:
     path.unlink(missing_ok=True)
     history = History(path)
-    for minute, (url, title) in enumerate(visits[: None if grown else -1]):
+    for minute, (url, title) in enumerate(row["visits"][: None if grown else -1]):
         history.visit(url, title, at=MORNING + number * _DAY_S + minute * 60)
     history.save()
     history.connection.close()
 
 
-def _commits(path: Path, messages: list[str], number: int, grown: bool) -> None:
-    is_new = not path.exists()
+def _commits(path: Path, row: Row, number: int, grown: bool) -> None:
+    messages, is_new = row["commits"], not path.exists()
     repository = Repository(path)
     for message in messages if is_new and grown else messages[:-1] if is_new else messages[-1:]:
         repository.commit(message, at=f"2026-04-2{number + 1}T09:00:00+00:00")
 
 
-_WRITERS: dict[str, Callable[[Path, Any, int, bool], None]] = {
+# The content of the files: the field of a row that has it, and the function that writes one file.
+_WRITERS: dict[str, Callable[[Path, Row, int, bool], None]] = {
     "lines": _lines,
     "json": _json,
     "text": _text,

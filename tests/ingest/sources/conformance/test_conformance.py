@@ -1,10 +1,14 @@
-"""The promises of every source, by its public contract alone: a new source needs one row in ``samples.jsonl``."""
+"""The promises of every source, by its public contract alone.
+
+A new source of Brain's own needs one row in ``samples.jsonl``; a plugin gives its row by ``--samples FILE``.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,18 +25,9 @@ from runtime.asking import envelope
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget
-from tests.ingest.sources.conformance.samples import ANIMALS, ROWS, Sample
-from tests.ingest.sources.conformance.toy import install
+from tests.ingest.sources.conformance.samples import ANIMALS, Row, Sample
 from tests.ingest.transcripts import documents
 from tests.unpacked import everything
-
-
-@pytest.fixture(params=[*registry.BUILTIN, "toy"])
-def sample(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
-    """The files of one source, not yet written."""
-    if request.param == "toy":
-        install(tmp_path, monkeypatch)
-    return Sample(request.param, tmp_path)
 
 
 def ingest(home: Home, sample: Sample, *, trust_stat: bool = False, from_archive: bool = False) -> Ledger:
@@ -56,8 +51,13 @@ def other_home(home: Home, name: str) -> Home:
     return made
 
 
-def test_every_source_has_a_sample() -> None:
-    assert ROWS.keys() == {*registry.BUILTIN, "toy"}
+def test_a_source_has_a_row_of_samples_and_a_row_has_a_source(name: str, sample_rows: dict[str, Row]) -> None:
+    if name not in sample_rows:
+        how = "add one to samples.jsonl" if name in registry.BUILTIN else "give one by --samples FILE"
+        pytest.fail(f"the source {name!r} has no row of samples: {how} (docs/adding-a-source.md)", pytrace=False)
+    if registry.find(name) is None:
+        how = f"install the package that adds it into {sys.prefix}"
+        pytest.fail(f"the row of {name!r} has no source: {how} (docs/adding-a-source.md)", pytrace=False)
 
 
 def test_discovery_finds_the_files_where_the_tool_keeps_them_and_nothing_else(home: Home, sample: Sample) -> None:
