@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import telemetry
+from core.counting import counted
 from core.errors import BadInput
 from core.files import write_atomic
 from evals.sets.dataset import Question, digest
@@ -27,22 +28,43 @@ def folder(home: Home) -> str:
 
 
 def find(home: Home, name: str) -> str | None:
-    """The folder of a run, by its name, ``last`` or ``last~N``; None where there is none of that name."""
-    try:
-        names = sorted(each for each in os.listdir(folder(home)) if os.path.isfile(_file(folder(home), each)))
-    except FileNotFoundError:
-        return None
-    if name == "last" or name.startswith("last~"):
+    """Return the folder of a run, by its name, ``last`` or ``last~N``; None if no run has that name."""
+    names = finished(home)
+    if is_relative(name):
         back = name.partition("~")[2] or "0"
         return os.path.join(folder(home), names[-1 - int(back)]) if back.isdigit() and int(back) < len(names) else None
     return os.path.join(folder(home), name) if name in names else None
 
 
+def finished(home: Home) -> list[str]:
+    """Return the names of the finished runs, oldest first."""
+    try:
+        return sorted(each for each in os.listdir(folder(home)) if os.path.isfile(_file(folder(home), each)))
+    except FileNotFoundError:
+        return []
+
+
+def is_relative(name: str) -> bool:
+    """Return True for ``last`` and ``last~N``, which name a run and never an arm."""
+    return name == "last" or name.startswith("last~")
+
+
+def missing(home: Home, name: str) -> BadInput:
+    """Return the error for a run that is not kept."""
+    count = len(finished(home))
+    kept = (
+        f"only {counted(count, 'finished run')} {'is' if count == 1 else 'are'} kept"
+        if count
+        else "no finished run is kept"
+    )
+    return BadInput(f"there is no run {name!r}: {kept}", "brain eval run --data PATH")
+
+
 def read(home: Home, name: str) -> dict[str, Any]:
-    """A run's figures. Raises BadInput where there is no such run."""
+    """Return a run's figures. Raises BadInput if there is no such run."""
     found = find(home, name)
     if found is None:
-        raise BadInput(f"there is no run {name!r}", "brain eval run --data PATH")
+        raise missing(home, name)
     with open(os.path.join(found, "run.json"), encoding="utf-8") as stream:
         result: dict[str, Any] = json.load(stream)
     return result

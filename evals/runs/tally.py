@@ -128,10 +128,15 @@ class Side(NamedTuple):
 
 
 def side(home: Home, text: str) -> Side | None:
-    """``RUN``, ``RUN/ARM``, ``last`` or ``last~1``; None where no run is called so. Raises BadInput for its arm."""
+    """Return the side that ``RUN``, ``RUN/ARM``, ``last`` or ``last~1`` names; None if no run has that name.
+
+    Raises BadInput for an arm that the run does not have, and for ``last`` and ``last~1`` if too few runs are kept.
+    """
     name, _, arm = text.partition("/")
     place = store.find(home, name)
     if place is None:
+        if store.is_relative(name):
+            raise store.missing(home, name)
         return None
     run = store.read(home, os.path.basename(place))
     if arm and not any(row["arm"] == arm for each in run["sets"] for row in each["arms"]):

@@ -99,6 +99,13 @@ def test_two_arms_or_two_runs_are_compared(brain: Brain, tmp_path: Path) -> None
         assert brain("eval", "compare", *words, "--data", str(data)).returncode == 64
 
 
+def test_a_comparison_without_kept_runs_says_what_to_run(brain: Brain) -> None:
+    refused = brain("eval", "compare", "last~1", "last")
+    assert refused.returncode == 64
+    assert "there is no run 'last~1': no finished run is kept" in refused.stderr
+    assert "brain eval run --data PATH" in refused.stderr
+
+
 def test_a_report_of_nothing_says_what_to_run(brain: Brain) -> None:
     refused = brain("eval", "report")
     assert refused.returncode == 64

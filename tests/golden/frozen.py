@@ -1,4 +1,4 @@
-"""What the product makes of known input: documents, answers, and the engine's output.
+"""Frozen output of the product: documents, answers, and what the engine's commands print.
 
 ``python -m tests.golden.frozen`` freezes all of it again, after a change that is meant to change output; a change of
 structure must not. The samples are in ``../shared``, so only digests of them are kept. The demo set is in every
@@ -44,7 +44,7 @@ SOURCES = {
 }
 # Documents without a date of their own take their file's: 2025-06-01.
 _MTIME = 1_748_736_000
-# What a clock or a place decides.
+# Fields that a clock or a place decides.
 _VOLATILE = ("took_ms", "age", "age_days", "stale", "warning", "as_of", "docid", "path")
 FILES = {
     "notes/alpha.md": "# Alpha Project\n\nThe authentication flow uses OAuth tokens.\n\nA second paragraph, café.\n",

@@ -11,7 +11,7 @@ import pytest
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is frozen of one answer.
+    """The frozen part of one answer.
 
     Args:
         uris: the best hits, best first.
