@@ -47,7 +47,8 @@ def test_code_goes_by_the_folder_of_its_file(home: Home) -> None:
     for name in ("api/a.py", "web/b.py"):
         path = Path(home.path("code", "repo", f"{Path(name).stem}.md"))
         path.parent.mkdir(parents=True, exist_ok=True)
-        fields = {"session_id": f"code-{path.stem}", "source": "code", "project": "/home/me/repo", "filePath": name}
+        fields = {"session_id": f"code-{path.stem}", "nodeId": f"Function:{name}:f", "source": "code"}
+        fields |= {"project": "/home/me/repo", "filePath": name}
         path.write_bytes(render({**fields, "title": name}, f"# {name}\n"))
     run(home)
     assert gone(home, within="/home/me/repo/api").documents == 1
