@@ -80,7 +80,9 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name == "embed" else ()) for name in COMMANDS]
+)
 def test_a_command_says_that_the_disk_is_almost_full_and_loses_nothing(
     filled: Home, folder: Path, fill: Fill, disk: Path, brain: Brain, name: str
 ) -> None:

@@ -82,7 +82,14 @@ def folder(stage: homes.Stage) -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize(("place", "mode"), [*((name, 0) for name in FILES), *((name, 0o500) for name in FOLDERS)])
+PLACES = [(name, 0) for name in FILES] + [(name, 0o500) for name in FOLDERS]
+# One of each kind; the others take as long and run with the long tests.
+SHORT = ("index.sqlite", "raw/catalogue.sqlite", "state/tombstones.json", "state")
+
+
+@pytest.mark.parametrize(
+    ("place", "mode"), [pytest.param(*each, marks=() if each[0] in SHORT else pytest.mark.long) for each in PLACES]
+)
 def test_what_may_not_be_written_is_named_with_its_chmod_and_never_moved(
     folder: Path, brain: Brain, place: str, mode: int
 ) -> None:
