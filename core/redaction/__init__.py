@@ -25,7 +25,7 @@ _suspects: Callable[[bytes], bool] | None = None
 
 def _loaded() -> Callable[[bytes], bool]:
     global _suspects
-    from core.redaction.screen import suspects
+    from core.redaction.automaton import suspects
 
     _suspects = suspects
     return suspects

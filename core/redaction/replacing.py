@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from core.counting import add
+from core.redaction.automaton import COLOUR, ESCAPE, plain_signs, suspects
 from core.redaction.rule import compiled
-from core.redaction.screen import COLOUR, ESCAPE, OF_LINES, WHOLES, plain_signs, suspected, suspects
+from core.redaction.screen import OF_LINES, WHOLES, suspected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,16 +1,14 @@
-"""The table of all rules, and the automaton made of their prefilters: may these bytes hold anything to redact?
+"""The table of all rules, and what is generated from it: the automaton, and which rules may find something in a text.
 
-The automaton is RE2's: its time is linear in the input. It must let through everything that the rules would replace, in
-plain text and in JSON's spelling (quotes and line ends behind backslashes). A test checks both. A text that it lets
-through in vain costs time only.
+After a change of a prefilter, ``python -m core.redaction.screen`` writes the automaton's patterns again.
 """
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from core.redaction import assignments, commands, prose, shapes, spoken, structures
+from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
 from core.redaction.private import PRIVATE
@@ -58,56 +56,8 @@ RULES = (*WHOLES, *OF_LINES)
 _PROGRAMS = {rule.name: rule for rule in commands.PROGRAMS if rule.name.startswith("program ")}
 # The names of the rules of which a text in pieces can have finds in several of them. A token has no end of line in it.
 OVER_LINES = tuple(rule.name for rule in WHOLES if rule is not TOKENS)
-# A markdown escape in a word: `API\_KEY`, `ghp\_…`. The rules read it without its backslash.
-ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
-# A character that could have been written plainly was not: looked at once it is decoded.
-_ESCAPED = r"\\u(?:00[2-7]|[fF][fF]1[aAdD]|[fF][eE]55|2236)"
-# Where a command goes on in the next line: in text, and in JSON.
-_GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
-# Colours of a terminal's text, which may part a name from its value.
-COLOUR = r"\x1b\[[0-9;]*[mK]"
-_COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
-# Quotes, colons and equals signs between a name and its value as HTML and East Asian keyboards write them.
-_SIGN = r"&(?:amp;)?(?:quot|apos|colon|equals|#[0x][0-9a-zA-Z]+|#[0-9]+);|\xef\xbc[\x9a\x9d]|\xef\xb9\x95|\xe2\x88\xb6"
-_WRITTEN_SIGNS = {
-    written: sign
-    for sign, forms in {
-        '"': "&amp;quot; &quot; &#34; &#034; &#x22;",
-        "'": "&apos; &#39; &#039; &#x27;",
-        ":": "&colon; &#58; &#x3a; &#x3A; \uff1a \ufe55 \u2236",
-        "=": "&equals; &#61; &#x3d; &#x3D; \uff1d",
-    }.items()
-    for written in forms.split()
-}
 # Bytes that a thread is worth.
 _MUCH = 1 << 20
-
-_match: Callable[[bytes], list[int] | None] | None = None
-
-
-def plain_signs(text: str) -> str:
-    """Return ``text`` with quotes, colons and equals signs in ASCII that are written in another way."""
-    if "&" in text or not text.isascii():
-        for written, sign in _WRITTEN_SIGNS.items():
-            if written in text:
-                text = text.replace(written, sign)
-    return text
-
-
-def suspects(data: bytes) -> bool:
-    """Return True if ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
-    global _match
-    if _match is None:
-        rules = screened(rule.prefilter for rule in RULES)
-        _match = which("|".join((rules, ESCAPE, _ESCAPED, *ESCAPED)), rf"{_GOES_ON}|{_COLOUR}|{_SIGN}")
-    found = _match(data)
-    if found == [1]:
-        # A command that goes on in the next line counts as one, and a text in colours as one without.
-        plain = re.sub(_GOES_ON.encode(), b" ", data)
-        plain = re.sub(_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
-        plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        found = _match(plain)
-    return bool(found and found != [1]) or (not data.isascii() and holds_foreign(data))
 
 
 def ahead(data: bytes, places: Sequence[slice]) -> Callable[[], tuple[list[bool], set[str]]]:
@@ -189,3 +139,16 @@ def _literals(name: str) -> tuple[bytes, ...]:
     """Return texts in small letters of which each find of a program's rule has one."""
     prefilter = _PROGRAMS[name].prefilter
     return tuple(literal(each).encode() for pattern in prefilter.anywhere for each in alternatives(pattern))
+
+
+def patterns() -> list[str]:
+    """Return the two patterns of the automaton: what may be a secret, and what a text must be rewritten for first."""
+    rules = screened(rule.prefilter for rule in RULES)
+    return ["|".join((rules, ESCAPE, ESCAPED_SIGN, *ESCAPED)), rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}"]
+
+
+if __name__ == "__main__":
+    import json
+
+    with open(FILE, "w", encoding="utf-8") as stream:
+        stream.write(json.dumps(patterns(), indent=0) + "\n")

@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from core.redaction import clean, clean_record
-from core.redaction.screen import suspects
+from core.redaction.automaton import suspects
 from core.version import REDACTION
 from ingest.archive import archive
 from ingest.raw import records

@@ -17,7 +17,7 @@ from urllib.parse import quote_plus, unquote_plus
 import re2
 
 from core.redaction import clean as redact
-from core.redaction.screen import suspects
+from core.redaction.automaton import suspects
 from core.text import one_line
 from ingest.web import addresses
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.counting import add
 from core.redaction import clean as redacted
+from core.redaction.automaton import suspects
 from core.redaction.keys import without_keys
 from core.redaction.private import TAG, without_private
-from core.redaction.screen import suspects
 from core.redaction.structures import PAIRS
 from core.redaction.tokens import without_tokens
 from core.text import clean

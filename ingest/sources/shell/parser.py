@@ -23,7 +23,8 @@ from core.counting import add
 from core.document import Failure, Timestamp
 from core.redaction import clean as redacted
 from core.redaction import clean_document
-from core.redaction.screen import OVER_LINES, ahead, suspected, suspects
+from core.redaction.automaton import suspects
+from core.redaction.screen import OVER_LINES, ahead, suspected
 from core.text import one_line
 from ingest.pipeline import databases
 from ingest.pipeline.reading import EMPTY, Reading, whole

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.redaction import clean_document, redact, screen
+from core.redaction import automaton, clean_document, redact
 from ingest.raw.records import Records
 from tests.core.redaction.test_pem import CUTS, _drawn, _framed, _key
 
@@ -85,7 +85,7 @@ def test_a_body_without_its_mark_is_known_by_how_it_begins(kind: str, frame: str
     cleaned, counts = redact(text)
     assert not [line for line in body if line[:14] in cleaned]
     assert counts == {"private-key": 1}
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
 
 
 def _jwt(seed: int) -> str:
@@ -109,7 +109,7 @@ def test_a_token_that_is_broken_into_lines_is_found(frame: str, width: int) -> N
         cleaned, _ = redact(text)
         assert not [line for line in lines if len(line) > 12 and line in cleaned], cleaned
         assert cleaned.endswith("\nand some words after it\n")
-        assert screen.suspects(json.dumps(text).encode())
+        assert automaton.suspects(json.dumps(text).encode())
 
 
 def test_a_token_that_goes_on_in_the_next_result_is_in_neither() -> None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from core.redaction import redact, screen
+from core.redaction import automaton, redact
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -107,7 +107,7 @@ def test_a_key_is_found_whatever_frames_its_lines_also_cut_off_at_either_end(fra
         assert set(counts) == {"private-key"}
         assert cleaned.startswith("$ show\n")
         assert redact(cleaned) == (cleaned, {})
-        assert screen.suspects(json.dumps(text).encode())
+        assert automaton.suspects(json.dumps(text).encode())
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import redaction
-from core.redaction import assignments, clean_record, redact, replacing, screen
+from core.redaction import assignments, automaton, clean_record, redact, replacing
 from core.redaction.rule import cleaned
 from tests.core.redaction import classes
 from tests.core.redaction.lines import (
@@ -95,10 +95,10 @@ def test_each_provider_is_named(kind: str) -> None:
 def test_the_screens_let_through_what_the_rules_replace() -> None:
     for case in POSITIVES:
         if redact_with_rules(case.text) != case.text:
-            assert screen.suspects(case.text.encode()), case.label
+            assert automaton.suspects(case.text.encode()), case.label
             for ascii_only in (True, False):
                 line = json.dumps({"message": {"content": case.text}}, ensure_ascii=ascii_only).encode()
-                assert screen.suspects(line), case.label
+                assert automaton.suspects(line), case.label
 
 
 def redact_with_rules(text: str) -> str:
@@ -128,7 +128,7 @@ def test_the_screens_let_little_else_through() -> None:
     # Assignments of code look like those of secrets to a prefilter.
     named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES} | set(LABELLED._NEAR)
     others = [case.text for case in LABELLED.negatives() + LABELLED.pasted(OTHERS, 16) if case.text not in named]
-    assert sum(screen.suspects(text.encode()) for text in others) / len(others) < 0.25
+    assert sum(automaton.suspects(text.encode()) for text in others) / len(others) < 0.25
 
 
 _PIECES = st.sampled_from(
@@ -163,8 +163,8 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
 def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
     if redact_with_rules(text) != text:
         data = text.encode("utf-8", "surrogatepass")
-        assert screen.suspects(data)
-        assert screen.suspects(json.dumps(text).encode())
+        assert automaton.suspects(data)
+        assert automaton.suspects(json.dumps(text).encode())
 
 
 @given(
@@ -179,7 +179,7 @@ def test_an_option_is_seen_whatever_its_name_begins_and_ends_with(
     text = f"serve --{before}{said}{after}{space}Tangerine42xQ9vLm3RtW8 -x"
     if redact_with_rules(text) != text:
         assert redact(text)[0] == redact_with_rules(text)
-        assert screen.suspects(json.dumps(text).encode())
+        assert automaton.suspects(json.dumps(text).encode())
 
 
 def test_options_with_dots_slashes_and_colons_and_a_tab_behind_them_are_found() -> None:
@@ -211,7 +211,7 @@ def test_white_space_that_json_escapes_hides_nothing(text: str) -> None:
 def test_a_name_behind_an_escape_of_json_is_seen(before: str) -> None:
     text = f'{before}psk="Tangerine42x"'
     assert redact(text)[0] == f'{before}psk="[redacted:password]"'
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
 
 
 @given(st.text())
@@ -286,7 +286,7 @@ def test_a_token_behind_markdowns_escapes_is_found(kind: str, escape: str) -> No
         {kind: 1},
     )
     assert redaction.shown(text) == redact(text)[0]
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
 
 
 def test_the_whole_of_an_escaped_value_goes() -> None:
@@ -404,7 +404,7 @@ def test_a_name_that_stands_where_a_value_would_has_its_own() -> None:
 def test_a_command_that_goes_on_in_the_next_line_is_one_command(command: str, end: str) -> None:
     text = f"Run this:\n{command}\nthen wait".replace("@", "\\" + end)
     assert redact(text.format("Sup3rDuper9x")) == (text.format("[redacted:password]"), {"password": 1})
-    assert screen.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
+    assert automaton.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
 
 
 @pytest.mark.parametrize("end", ["\\\n", " \\\n  ", " \\\r\n\t"])
@@ -417,7 +417,7 @@ def test_what_is_found_in_one_line_is_found_where_it_goes_on_in_the_next(end: st
             continue
         wanted += 1
         missed += redact(text)[0] == text
-        assert screen.suspects(json.dumps(text).encode()), text
+        assert automaton.suspects(json.dumps(text).encode()), text
     assert wanted > 500
     assert missed == 0
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core import redaction
-from core.redaction import clean_record, redact, screen
+from core.redaction import automaton, clean_record, redact, screen
 from core.redaction.names import holds_foreign, screened
 from core.redaction.rule import Prefilter, Row, compiled, prefilter_of, whether, without_rows
 from core.redaction.tokens import PROVIDERS, TOKENS, Provider
@@ -61,7 +61,7 @@ def test_a_rule_finds_its_examples_and_its_prefilter_admits_them(name: str) -> N
 
 def _admits(prefilter: Prefilter, data: bytes) -> bool:
     if not prefilter:
-        return holds_foreign(data) or screen.suspects(data)
+        return holds_foreign(data) or automaton.suspects(data)
     return whether(screened([prefilter]))(data) is not None
 
 
@@ -128,7 +128,7 @@ def test_each_class_is_found_where_it_is_shown_and_where_json_holds_it(kind: str
         for ascii_only in (True, False):
             value = {"message": {"content": case.text}}
             raw = json.dumps(value, ensure_ascii=ascii_only).encode()
-            assert screen.suspects(raw), case.text
+            assert automaton.suspects(raw), case.text
             assert case.secret not in clean_record(raw, value, {})["message"]["content"], case.text
 
 
@@ -148,7 +148,7 @@ def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_foun
     assert [text for text in others if redact(text)[0] != text] == []
     for case in secrets:
         if case.text not in missed:
-            assert screen.suspects(json.dumps(case.text).encode()), case.text
+            assert automaton.suspects(json.dumps(case.text).encode()), case.text
 
 
 def test_a_number_in_json_is_judged_by_its_key() -> None:
@@ -162,3 +162,8 @@ def test_a_number_in_json_is_judged_by_its_key() -> None:
 @pytest.mark.parametrize("line", _STAYS, ids=lambda line: line["about"])
 def test_a_text_that_only_speaks_of_secrets_stays(line: dict[str, str]) -> None:
     assert redact(line["text"]) == (line["text"], {})
+
+
+def test_the_automaton_is_generated_from_the_table() -> None:
+    stored = json.loads(Path(automaton.FILE).read_text(encoding="utf-8"))
+    assert stored == screen.patterns(), "python -m core.redaction.screen"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.redaction import clean_record, redact, screen
+from core.redaction import automaton, clean_record, redact
 from qmd.search.snippets import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
 
@@ -35,7 +35,7 @@ def test_a_token_is_found_behind_whatever_is_no_part_of_its_word(before: str, ki
     text = f"see {before}{token} there"
 
     assert token[-12:] not in redact(text)[0]
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
 
 
 def test_a_word_goes_on_as_it_is_where_a_token_would_begin_within_it() -> None:
@@ -49,7 +49,7 @@ def test_colours_between_a_name_and_its_value_hide_neither(text: str) -> None:
     secret = "Sup3rDuper9x"
 
     assert secret not in redact(text.format(secret))[0]
-    assert screen.suspects(json.dumps(text.format(secret)).encode())
+    assert automaton.suspects(json.dumps(text.format(secret)).encode())
     assert redact("\x1b[33mplain\x1b[0m words") == ("\x1b[33mplain\x1b[0m words", {})
 
 
@@ -114,7 +114,7 @@ def test_a_value_is_told_by_its_name_in_a_list_a_table_a_prompt_and_a_block(text
 
     assert secret not in cleaned
     assert sum(counts.values()) == 1
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_names_made_of_words_stay_beside_a_word_for_a_password(text: str) -> Non
 def test_what_is_taken_where_no_password_is_given_is_one(text: str) -> None:
     given = text.replace("@", "Tig3rMoth!x")
     assert redact(given) == (text.replace("@", "[redacted:password]"), {"password": 1})
-    assert screen.suspects(json.dumps(given).encode())
+    assert automaton.suspects(json.dumps(given).encode())
     for default in ("", "postgres", "changeme1"):
         assert redact(text.replace("@", default))[1] == {}
 
@@ -202,4 +202,4 @@ def test_signs_that_are_written_in_another_way_hide_no_value(text: str) -> None:
         assert redact(cleaned) == (cleaned, {})
         assert cleaned.endswith("&quot;x&quot; 中：y") or cleaned == redact(text.format(secret))[0]
         for ascii_only in (True, False):
-            assert screen.suspects(json.dumps({"content": given}, ensure_ascii=ascii_only).encode())
+            assert automaton.suspects(json.dumps({"content": given}, ensure_ascii=ascii_only).encode())

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from core.redaction import excerpt, redact, screen
+from core.redaction import automaton, excerpt, redact
 from core.redaction.looks import is_phrase
 from core.redaction.names import holds_foreign
 
@@ -35,7 +35,7 @@ _DRAWN = "kX92mfLq83nZpR47tYvW61pQ"
 def test_what_stands_in_a_column_of_passwords_goes(text: str, ascii_only: bool) -> None:
     cleaned, counts = redact(text.format(_CHOSEN))
     assert (cleaned, counts) == (text.format("[redacted:password]"), {"password": 1})
-    assert screen.suspects(json.dumps({"text": text.format(_CHOSEN)}, ensure_ascii=ascii_only).encode())
+    assert automaton.suspects(json.dumps({"text": text.format(_CHOSEN)}, ensure_ascii=ascii_only).encode())
 
 
 _FORMS = [
@@ -71,8 +71,8 @@ def test_a_column_is_known_whatever_form_its_table_and_its_name_have(name: str) 
     for form in _FORMS:
         text = form.format(n=name, v=value)
         assert value not in redact(text)[0], text
-        assert screen.suspects(json.dumps(text).encode()), text
-        assert screen.suspects(json.dumps(text, ensure_ascii=False).encode()), text
+        assert automaton.suspects(json.dumps(text).encode()), text
+        assert automaton.suspects(json.dumps(text, ensure_ascii=False).encode()), text
 
 
 def test_every_row_below_the_head_is_looked_at_and_none_behind_the_table() -> None:
@@ -109,7 +109,7 @@ def test_what_a_manifest_of_kubernetes_holds_goes_whatever_it_is_called() -> Non
     text = _MANIFEST.format("Secret", _ENCODED)
     cleaned, counts = redact(text)
     assert (cleaned, counts) == (_MANIFEST.format("Secret", "[redacted:secret]"), {"secret": 1})
-    assert screen.suspects(json.dumps(text).encode())
+    assert automaton.suspects(json.dumps(text).encode())
     value = json.dumps({"data": {"relay": _ENCODED}, "kind": "Secret"})
     assert redact(value)[0] == value.replace(_ENCODED, "[redacted:secret]")
     plain = f"kind: Secret\nstringData:\n  relay: {_DRAWN}\n"
@@ -143,7 +143,7 @@ def test_certificates_and_names_of_a_manifest_stay() -> None:
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_password_said_in_letters_that_are_not_ascii_goes(text: str, ascii_only: bool) -> None:
     assert redact(text.format(_CHOSEN)) == (text.format("[redacted:password]"), {"password": 1})
-    assert screen.suspects(json.dumps({"text": text.format(_CHOSEN)}, ensure_ascii=ascii_only).encode())
+    assert automaton.suspects(json.dumps({"text": text.format(_CHOSEN)}, ensure_ascii=ascii_only).encode())
 
 
 @pytest.mark.parametrize(

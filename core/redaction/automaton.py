@@ -1,0 +1,76 @@
+"""The automaton of all rules' prefilters: may these bytes hold anything to redact?
+
+The automaton is RE2's: its time is linear in the input. It must let through everything that the rules would replace, in
+plain text and in JSON's spelling (quotes and line ends behind backslashes). A test checks both. A text that it lets
+through in vain costs time only. Its patterns are generated from the table of rules (``core.redaction.screen``) into
+``automaton.json``, so that a hook that meets no secret loads no rule.
+"""
+
+from __future__ import annotations
+
+import re
+from os.path import dirname, join
+
+from core.redaction.rule import which
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILE = join(dirname(__file__), "automaton.json")
+# A markdown escape in a word: `API\_KEY`, `ghp\_…`. The rules read it without its backslash.
+ESCAPE = r"[A-Za-z0-9]\\+[_=+~*:-]"
+# A character that could have been written plainly was not: looked at once it is decoded.
+ESCAPED_SIGN = r"\\u(?:00[2-7]|[fF][fF]1[aAdD]|[fF][eE]55|2236)"
+# Where a command goes on in the next line: in text, and in JSON.
+GOES_ON = r"\\(?:\r?\n|\\(?:\\r)?\\n)(?:[ \t]|\\t)*"
+# Colours of a terminal's text, which may part a name from its value.
+COLOUR = r"\x1b\[[0-9;]*[mK]"
+ANY_COLOUR = rf"(?:{COLOUR}|\\u001[bB]\[[0-9;]*[mK])"
+# Quotes, colons and equals signs between a name and its value as HTML and East Asian keyboards write them.
+SIGN = r"&(?:amp;)?(?:quot|apos|colon|equals|#[0x][0-9a-zA-Z]+|#[0-9]+);|\xef\xbc[\x9a\x9d]|\xef\xb9\x95|\xe2\x88\xb6"
+_WRITTEN_SIGNS = {
+    written: sign
+    for sign, forms in {
+        '"': "&amp;quot; &quot; &#34; &#034; &#x22;",
+        "'": "&apos; &#39; &#039; &#x27;",
+        ":": "&colon; &#58; &#x3a; &#x3A; \uff1a \ufe55 \u2236",
+        "=": "&equals; &#61; &#x3d; &#x3D; \uff1d",
+    }.items()
+    for written in forms.split()
+}
+
+_match: Callable[[bytes], list[int] | None] | None = None
+
+
+def plain_signs(text: str) -> str:
+    """Return ``text`` with quotes, colons and equals signs in ASCII that are written in another way."""
+    if "&" in text or not text.isascii():
+        for written, sign in _WRITTEN_SIGNS.items():
+            if written in text:
+                text = text.replace(written, sign)
+    return text
+
+
+def suspects(data: bytes) -> bool:
+    """Return True if ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
+    global _match
+    if _match is None:
+        import json
+
+        with open(FILE, encoding="utf-8") as stream:
+            _match = which(*json.load(stream))
+    found = _match(data)
+    if found == [1]:
+        # A command that goes on in the next line counts as one, and a text in colours as one without.
+        plain = re.sub(GOES_ON.encode(), b" ", data)
+        plain = re.sub(ANY_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
+        plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        found = _match(plain)
+    if found and found != [1]:
+        return True
+    if data.isascii():
+        return False
+    from core.redaction.names import holds_foreign
+
+    return holds_foreign(data)
