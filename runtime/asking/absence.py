@@ -64,14 +64,12 @@ def is_anything_unread(home: Home, config: Config, connection: apsw.Connection) 
 def _has_sources(home: Home) -> bool:
     from ingest import registry
 
-    claude = registry.source("claude")
-    if any(name != claude.name for name in registry.present(home)):
+    # ``present`` names the default source whether or not it has files.
+    default = registry.source(registry.DEFAULT)
+    if any(name != default.name for name in registry.present(home)):
         return True
     return any(
-        entry.endswith(".jsonl")
-        for root in claude.default_roots(home)
-        for _, _, names in os.walk(root)
-        for entry in names
+        default.wants(entry) for root in default.default_roots(home) for _, _, names in os.walk(root) for entry in names
     )
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from core.tombstones import Tombstone
-    from runtime.asking.documents import Row
 
 
 # Values of ``source`` of documents that have an identity of their own.

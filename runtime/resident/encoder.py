@@ -205,7 +205,7 @@ class Model:
             self._end(self._for_want_of_memory(why, self._memory < MODEL_BYTES))
 
     def _for_want_of_memory(self, why: str, is_so: bool) -> str:
-        """Return Return ``why``, with a note on ``--memory`` if the limit ``is_so`` small that the
+        """Return ``why``, with a note on ``--memory`` if the limit ``is_so`` small that the
         model cannot load.
         """
         if not self._memory or not is_so:
