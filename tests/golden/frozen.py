@@ -84,6 +84,14 @@ def _environ(world: Path) -> dict[str, str]:
     }
 
 
+def _brain(world: Path, *words: str) -> str:
+    """Run a command over the home below ``world`` and return what it printed."""
+    done = _run([str(ROOT / "brain.py"), *words], _environ(world), world)
+    if done.returncode:
+        raise RuntimeError(f"brain {shlex.join(words)}: {done.stderr}")
+    return done.stdout
+
+
 def _copy(samples: Path, to: Path) -> None:
     shutil.copytree(samples, to)
     for folder, _, files in os.walk(to):
@@ -93,14 +101,11 @@ def _copy(samples: Path, to: Path) -> None:
 
 def documents(world: Path) -> dict[str, str]:
     """Index every sample into a home below ``world`` and return the digest of each document by its path."""
-    environ = _environ(world)
     (world / "user").mkdir(parents=True)
     for folder, source in SOURCES.items():
         place = world / "samples" / folder
         _copy(SAMPLES / folder, place)
-        done = _run([str(ROOT / "brain.py"), "index", "--source", source, "--from", str(place)], environ, world)
-        if done.returncode:
-            raise RuntimeError(f"{folder}: {done.stderr}")
+        _brain(world, "index", "--source", source, "--from", str(place))
     home = world / "home"
     made = {}
     for collection in ("brain", "chrome-history"):
@@ -128,18 +133,13 @@ def answers(world: Path) -> dict[str, list[str]]:
 
 
 def _ask(world: Path, questions: Path) -> list[dict[str, Any]]:
-    done = _run([str(ROOT / "brain.py"), "ask", "--batch", str(questions)], _environ(world), world)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in _brain(world, "ask", "--batch", str(questions)).splitlines()]
 
 
 def demo(world: Path) -> dict[str, Answer]:
     """Index the demo set into a home below ``world`` and answer every question of ``demo.jsonl``."""
     (world / "user").mkdir(parents=True)
-    done = _run([str(ROOT / "brain.py"), "init", "--demo", "--json"], _environ(world), world)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
+    _brain(world, "index", "--source", "claude", "--from", str(ROOT / "demo"))
     questions = world / "questions.txt"
     questions.write_text("".join(f"{question}\n" for question in frozen_demo()))
     made = {}
