@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache, lru_cache
 
-from core.redaction.rule import expanded, made
+from core.redaction.rule import expanded, made, whether
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def is_variable(name: str) -> bool:
 
 
 # Words in letters that are not ASCII's have no place in the automaton: each such letter would make every state larger.
-# A byte that is rare elsewhere shows that most texts hold none of the words.
+# A second automaton looks for them in texts that are not ASCII.
 def _needles() -> tuple[str, ...]:
     """Return what each of the words has, whatever the case of its first letter."""
     found = []
@@ -171,11 +171,6 @@ def _first(needle: str) -> int:
 
 _NEEDLES = _needles()
 _ESCAPED_MOST = 3
-# By the first byte in UTF-8 of their first letter that is not ASCII's.
-_BY_BYTE: dict[bytes, list[bytes]] = {}
-for _needle in _NEEDLES:
-    _BY_BYTE.setdefault(_needle[_first(_needle)].encode()[:1], []).append(_needle.encode())
-_WORDS_BY_BYTE = tuple(_BY_BYTE.items())
 # Their beginnings as JSON in ASCII has them: patterns for the automaton.
 ESCAPED = tuple(
     dict.fromkeys(
@@ -189,7 +184,4 @@ ESCAPED = tuple(
 
 def holds_foreign(data: bytes) -> bool:
     """Return True if one of the words may be in ``data``, UTF-8."""
-    for byte, words in _WORDS_BY_BYTE:  # noqa: SIM110 (a generator would take longer than what it asks)
-        if byte in data and any(map(data.__contains__, words)):
-            return True
-    return False
+    return bool(whether("|".join(_NEEDLES))(data))

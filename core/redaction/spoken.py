@@ -244,13 +244,13 @@ RULES = (
         "announced",
         Prefilter(
             (
-                *each("passcode|pass ?phrase|passw(?:or)?d|pwd", _BETWEEN_WORDS + _WITH_DIGIT),
-                *each("pass ?phrase|passw(?:or)?d", r"[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z]{3,10} [a-z]"),
+                "(?i:passcode|pass ?phrase|passw(?:or)?d|pwd)" + _BETWEEN_WORDS + _WITH_DIGIT,
+                r"(?i:pass ?phrase|passw(?:or)?d)[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z]{3,10} [a-z]",
             ),
             (
                 rf"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|pw) {_QUOTED}(?:[^\s\"'`&]*[0-9]|[^\s\"'`\\]*\\u)",
                 rf"pw(?: [a-z@.'-]+)* (?:[a-z]+:?|->|=>) {_WITH_DIGIT}",
-                *each(_KINDS, rf" pass(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}"),
+                rf"(?i:{_KINDS}) pass(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}",
                 rf"pass (?:for|on|to|of) (?:the|our|my|this|that)(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}",
                 *each(_SPOKEN, r"(?:[a-z]|\\u[0-9a-f]{4}){0,4}[ ':=]"),
             ),
@@ -269,13 +269,11 @@ RULES = (
                 rf"{_QUOTED}[A-Z0-9]{{4,8}}-",
             ),
             (
-                *each(
-                    "pin|puk|otp|passcode|one[- ]time passw(?:or)?d|tan|mtan|smstan|digicode",
-                    rf"(?:[ -]?(?:code|number|nummer))?{_WORDS}[:=]? {_QUOTED}[0-9]{{2}}",
-                ),
-                *each(_PLACES, rf" (?:opens|unlocks|code|pin|combination|combo|passcode){_WORDS}[:=]? {_QUOTED}[0-9]"),
-                *each(_SENT, rf"[ -]?(?:code|pin){_WORDS}[:=]? {_QUOTED}[0-9]"),
-                *each(_SPOKEN_CODES, r"(?:[^0-9\n\\\"]|\\[tu])*[0-9]"),
+                r"(?i:pin|puk|otp|passcode|one[- ]time passw(?:or)?d|tan|mtan|smstan|digicode)"
+                rf"(?:[ -]?(?:code|number|nummer))?{_WORDS}[:=]? {_QUOTED}[0-9]{{2}}",
+                rf"(?i:(?:{_PLACES}) (?:opens|unlocks|code|pin|combination|combo|passcode)"
+                rf"|(?:{_SENT})[ -]?(?:code|pin)){_WORDS}[:=]? {_QUOTED}[0-9]",
+                rf"(?i:{_SPOKEN_CODES})(?:[^0-9\n\\\"]|\\[tu])*[0-9]",
                 r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{3}[ -]?[0-9]{2}",
             ),
         ),
