@@ -270,10 +270,10 @@ RULES = (
             ),
             (
                 r"(?i:pin|puk|otp|passcode|one[- ]time passw(?:or)?d|tan|mtan|smstan|digicode)"
-                rf"(?:[ -]?(?:code|number|nummer))?{_WORDS}[:=]? {_QUOTED}[0-9]{{2}}",
+                rf"(?:[ -]?(?:code|number|nummer))?{_WORDS}[:=]? {_QUOTED}{_DIGITS}",
                 rf"(?i:(?:{_PLACES}) (?:opens|unlocks|code|pin|combination|combo|passcode)"
-                rf"|(?:{_SENT})[ -]?(?:code|pin)){_WORDS}[:=]? {_QUOTED}[0-9]",
-                rf"(?i:{_SPOKEN_CODES})(?:[^0-9\n\\\"]|\\[tu])*[0-9]",
+                rf"|(?:{_SENT})[ -]?(?:code|pin)){_WORDS}[:=]? {_QUOTED}{_DIGITS}",
+                rf"(?i:{_SPOKEN_CODES})(?:[^0-9\n\\\"]|\\[tu])*{_DIGITS}",
                 r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{3}[ -]?[0-9]{2}",
             ),
         ),
