@@ -4,9 +4,9 @@ An identity is a source and a unit of it: a session's id (its agents are meant t
 agent, a day for a browser, the id of a note or an article. Any other document has the source ``document`` and the
 SHA-256 of its bytes. It cannot be derived from anything, so it lies in ``state/`` and not in the index.
 
-A day of commits, a symbol of code and an article have a second one, ``<unit>\\t<digest>,<digest>``: the commits'
-hashes, the symbol's digest (``ingest.sources.code.source.same``), the SHA-256 of the article's file. It identifies a
-clone in another folder and a copy of the file.
+A unit of a source with ``Source.made_of`` has a second one, ``<unit>\\t=<digest>,<digest>``: a commit's hash, the
+digest of a symbol (``ingest.sources.code.source.same``), the SHA-256 of an article's file. It identifies a clone in
+another folder and a copy of the file.
 
 A day of commits is called after its repository. Where that name is itself what is to be forgotten, ``sha256:`` and the
 digest of the unit stand in its place.
@@ -36,23 +36,24 @@ _HIDDEN = "sha256:"
 _CALLED = ("git",)
 
 Tombstone = tuple[str, str]
-_BY_CONTENT = ("article", "code", "git")
+# Between a unit and the digests of its content. No agent's id begins with the sign.
+_DIGESTS = "\t="
 
 
 def by_content(source: str, unit: str, digests: Iterable[str]) -> Tombstone:
     """Return the tombstone of a unit, wherever it lies, by digests of its content."""
-    return source, f"{unit}\t{','.join(digests)}"
+    return source, f"{unit}{_DIGESTS}{','.join(digests)}"
 
 
 def is_by_content(mark: Tombstone) -> bool:
     """Return True if a tombstone is the second one of its unit."""
-    return mark[0] in _BY_CONTENT and "\t" in mark[1]
+    return _DIGESTS in mark[1]
 
 
 def digests(marks: Iterable[Tombstone], source: str) -> set[str]:
     """Return the digests by which one source's tombstones know their units, wherever these lie."""
     units = [unit for held, unit in marks if held == source and is_by_content((held, unit))]
-    return {each for unit in units for each in unit.partition("\t")[2].split(",")}
+    return {each for unit in units for each in unit.partition(_DIGESTS)[2].split(",")}
 
 
 def hidden(unit: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from core import config
 from core.errors import EngineMissing
 from core.home import Home
-from core.tombstones import FILE, Tombstones
+from core.tombstones import FILE, Tombstones, by_content, digests, is_by_content
 from ops.backup import backup, packing
 from ops.sync import sync
 from runtime.capture.indexing import index
@@ -104,3 +104,10 @@ def test_nothing_is_lost_between_processes(home: Home) -> None:
         each.join()
     assert [each.exitcode for each in both] == [0, 0]
     assert len(Tombstones(home)) == 40
+
+
+def test_a_tombstone_by_content_is_known_for_any_source() -> None:
+    mark = by_content("toy", "u1", ["abc", "def"])
+    assert is_by_content(mark)
+    assert digests([mark, ("toy", "u2"), ("toy", "session\tagent")], "toy") == {"abc", "def"}
+    assert not is_by_content(("toy", "session\tagent"))
