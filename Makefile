@@ -2,7 +2,7 @@
 SHELL = /bin/sh
 VENV = .venv
 BIN = $(VENV)/bin
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: help run venv dev test long bench lock clean
 
