@@ -80,6 +80,7 @@ _FOREIGN_KEY = rf"(?i:{_any('keys')}){_BETWEEN}{_FOREIGN_COMES}(?P<value>[\x21-\
 
 # What matches of these patterns begin with: their words without what has to follow, for RE2.
 _SAID_HEADS = (rf"passw(?:or)?d|pass ?phrase|passcode|pwd|pw|(?:{_KINDS}) pass|pass", _any("spoken"))
+_FOLLOWS_HEADS = "|".join((*_SAID_HEADS, _any("passwords")))
 
 
 def _said(match: re.Match[str]) -> Cut | None:
@@ -103,7 +104,7 @@ def _without_said(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without passwords that a sentence announces; ``counts`` (kind → number) is added to."""
     for heads, pattern in zip(_SAID_HEADS, _SAID, strict=True):
         text = cleaned_at(heads, pattern, _said, text, counts)
-    text = cleaned_at("|".join(_SAID_HEADS), _FOLLOWS, _follows, text, counts)
+    text = cleaned_at(_FOLLOWS_HEADS, _FOLLOWS, _follows, text, counts)
     return cleaned(_PHRASE, _phrase, text, counts)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from core import redaction
-from core.redaction import automaton, clean_record, redact, screen
+from core.redaction import automaton, clean_record, redact, screen, spoken
 from core.redaction.names import holds_foreign, screened
-from core.redaction.rule import Prefilter, Row, compiled, prefilter_of, whether, without_rows
+from core.redaction.rule import Prefilter, Row, cleaned, compiled, prefilter_of, whether, without_rows
 from core.redaction.tokens import PROVIDERS, TOKENS, Provider
 from tests.core.redaction import classes
 from tests.core.redaction.test_redaction import LABELLED
@@ -167,3 +167,19 @@ def test_a_text_that_only_speaks_of_secrets_stays(line: dict[str, str]) -> None:
 def test_the_automaton_is_generated_from_the_table() -> None:
     stored = json.loads(Path(automaton.FILE).read_text(encoding="utf-8"))
     assert stored == screen.patterns(), "python -m core.redaction.screen"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "пароль Zx9-Quartz_41 для базы",
+        "слово ПАРОЛЬ Zx9-Quartz_41",
+        "ŞİFRE: Zx9-Quartz_41 ve door code is 8305",
+        "der Zugangscode lautet 48213, und das Passwort ist Zx9-Quartz_41",
+        "café · the door code is 8305, your code 482 193",
+    ],
+)
+def test_the_beginnings_that_re2_finds_lose_no_match(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = spoken._without_codes(spoken._without_said(text, {}), {})
+    monkeypatch.setattr(spoken, "cleaned_at", lambda _, *given: cleaned(*given))
+    assert quick == spoken._without_codes(spoken._without_said(text, {}), {}) != text
