@@ -3,6 +3,9 @@
 A single token says little of what it adds to a text, and a home's own chunks have few of the words of future questions.
 The prose is what every installation has: paragraphs of the documentation of Python's standard library.
 docs/retrieval.md has the measurements.
+
+The default model's prior is a file of this package, because it costs a minute: ``python -m qmd.embedding.make_prior``
+makes it. A model of the user's own gets its prior with the first table.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import hashlib
 import os
 import re
 import sysconfig
+from os.path import dirname, isfile, join
 from typing import TYPE_CHECKING, Any
 
 from qmd.vectors import ridge
@@ -32,6 +36,8 @@ _TOKENS_BATCH = 64
 _PROSE_BATCH = 8
 # Bytes of each number of the prior on the disk while it is fitted: three of float16.
 BYTES = 6
+# Four bits cover three standard deviations either way: the least error of 1.5 to 4.
+_SPREAD = 3.0
 # Batches between two writes of what is done.
 _OFTEN = 64
 
@@ -47,6 +53,9 @@ def prior(
 
     from core.files import write_atomic
 
+    known = _shipped(space, tokens)
+    if known is not None:
+        return known
     path = _path(space, folder)
     known = _read(path, tokens, space.dimensions)
     if known is not None:
@@ -87,8 +96,47 @@ def prior(
 
 
 def exists(space: Space, folder: str) -> bool:
-    """Return True if ``folder`` has the prior of a space's model."""
-    return os.path.isfile(_path(space, folder))
+    """Return True if this package or ``folder`` has the prior of a space's model."""
+    return isfile(package_path(space)) or isfile(_path(space, folder))
+
+
+def pack(matrix: Matrix) -> bytes:
+    """Return a matrix in four bits a number: a float16 scale for each row, then two columns a byte, the left one low.
+
+    A number is (digit - 7.5) * scale. Its cosine with the full prior is 0.99.
+    """
+    import numpy as np
+
+    scales = (_SPREAD / 7.5 * np.sqrt((matrix**2).mean(axis=1)) + 1e-9).astype(np.float16)
+    digits = np.clip(np.floor(matrix / scales[:, None].astype(np.float32)) + 8, 0, 15).astype(np.uint8)
+    packed: bytes = scales.tobytes() + (digits[:, ::2] | digits[:, 1::2] << 4).tobytes()
+    return packed
+
+
+def unpack(data: bytes, rows: int, columns: int) -> Matrix:
+    """Return the matrix that ``pack`` wrote. Raises ValueError if the size differs."""
+    import numpy as np
+
+    if len(data) != rows * (2 + columns // 2):
+        raise ValueError(f"{len(data)} bytes are no matrix of {rows} × {columns}")
+    scales = np.frombuffer(data, dtype=np.float16, count=rows).astype(np.float32)
+    pairs = np.frombuffer(data, dtype=np.uint8, offset=2 * rows).reshape(rows, columns // 2)
+    digits = np.stack((pairs & 15, pairs >> 4), axis=2).reshape(rows, columns)
+    matrix: Matrix = (digits.astype(np.float32) - np.float32(7.5)) * scales[:, None]
+    return matrix
+
+
+def _shipped(space: Space, tokens: int) -> Matrix | None:
+    path = package_path(space)
+    if not isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return unpack(file.read(), tokens, space.dimensions)
+
+
+def package_path(space: Space) -> str:
+    """Return where this package has the prior of a space's model, if it has one."""
+    return join(dirname(__file__), f"prior-{space.fingerprint}.q4")
 
 
 def _path(space: Space, folder: str) -> str:

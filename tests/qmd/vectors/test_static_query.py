@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.errors import EngineMissing
+from qmd.embedding.local import Local
 from qmd.embedding.provider import quantise
 from qmd.index import spaces, vectors
 from qmd.index.catalogue import Filters
@@ -199,6 +200,34 @@ def test_a_damaged_prior_is_made_again(
         assert first is not None
         assert again is not None
         assert np.allclose(first, again, atol=5e-3)
+
+
+def test_a_packed_prior_keeps_its_directions() -> None:
+    matrix = np.random.default_rng(4).standard_normal((50, 384)).astype(np.float32)
+    matrix *= np.linspace(0.01, 3.0, 50, dtype=np.float32)[:, None]
+    packed = static_prior.pack(matrix)
+    assert len(packed) == 50 * (2 + 192)
+    found = static_prior.unpack(packed, 50, 384)
+    cosines = (found * matrix).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(matrix, axis=1)
+    assert cosines.min() > 0.98
+    assert np.allclose(np.linalg.norm(found, axis=1), np.linalg.norm(matrix, axis=1), rtol=0.1)
+    with pytest.raises(ValueError, match="no matrix of 51"):
+        static_prior.unpack(packed, 51, 384)
+
+
+def test_the_default_model_s_prior_is_shipped_and_comes_near_the_model(tmp_path: Path) -> None:
+    provider = Local(threads=1)
+    space = spaces.Space(1, "local", provider.model, provider.dimensions, provider.fingerprint, "", "")
+    tokens = provider.tokenizer.get_vocab_size()
+    folder = tmp_path / "models"
+    folder.mkdir()
+    assert static_prior.exists(space, str(folder))
+    table = static_prior.prior(provider, tokens, space, str(folder), 0.0, None)
+    assert table is not None, "the prior was to be computed"
+    assert list(folder.iterdir()) == []
+    ids = random.Random(1).sample(range(1_000, tokens), 60)
+    single = provider.embed_ids([[each] for each in ids])
+    assert ((table[ids] * single).sum(axis=1) / np.linalg.norm(table[ids], axis=1)).mean() > 0.9
 
 
 def test_prose_is_the_library_s_own_and_the_same_each_time() -> None:
