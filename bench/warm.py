@@ -11,6 +11,7 @@ from bench.measure import Failed, environment, floor, median, percentile, progra
 from bench.report import Report, Row, ms
 
 _COLD_BAR = 4.0
+_MEMORY_MB = 250
 _WARM_BAR = 3.0
 _PASSAGES = 13_000
 _LOADING = 600
@@ -35,6 +36,10 @@ def measure(report: Report, *, quick: bool) -> None:
     _judge(report, f"cold ask {name}", cold, _COLD_BAR)
     with _serving(environ):
         warm = _rounds(cards.questions, rounds, environ, "encoded by the model")
+        taken = _serve(environ, "--status")["memory_bytes"] / 1e6
+    report.add(
+        Row(f"brain serve, {name}: memory", f"{taken:.0f} MB", bar=f"≤ {_MEMORY_MB} MB", met=taken <= _MEMORY_MB)
+    )
     _judge(report, f"warm ask {name}", warm, _WARM_BAR)
 
 
