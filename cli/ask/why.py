@@ -17,8 +17,8 @@ COMMAND = Command(
     "why",
     "list decisions and rejections on a topic",
     description=(
-        "Decisions and rejections of the inbox first, newest first, saying what superseded what; then what distilled\n"
-        "documents and sessions say of it. Exit code 67 means: there is no record."
+        "List decisions and rejections from the inbox, newest first, with their successors. Then list those from\n"
+        "sessions, with the reason, who made them and when. Exit code 67 means: there is no record."
     ),
     words="TOPIC",
     prose=True,
@@ -52,8 +52,6 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
         yield "No record of a decision on this, and nothing in the sessions either."
         yield from behind(envelope["freshness"], "brain index")
         return
-    if not envelope["decisions"]:
-        yield "Nobody noted a decision on this. What the sessions say:"
     for found in envelope["decisions"]:
         mark = "" if found["standing"] else f"  [superseded by {found['superseded_by']}]"
         yield f"{found['type']}: {found['title']}{mark}"
@@ -65,10 +63,30 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
         if found["supersedes"]:
             yield f"   supersedes: {found['supersedes']}"
         yield ""
-    if envelope["decisions"] and envelope["evidence"]:
+    said = [found for found in envelope["evidence"] if found["statements"]]
+    if not envelope["decisions"]:
+        yield (
+            "Nobody noted a decision on this. Sessions hold:"
+            if said
+            else "Nobody noted a decision on this. Sessions say:"
+        )
+    for found in said:
+        for statement in found["statements"]:
+            yield f"{statement['type']}{_who(statement)}: {statement['text']}"
+            if statement["why"]:
+                yield f"   why: {statement['why']}"
+        yield f"   {found['age']} · {found['title']} · {found['trust']} · {found['uri']}:{found['line']}"
+        yield ""
+    rest = [found for found in envelope["evidence"] if not found["statements"]]
+    if rest and (said or envelope["decisions"]):
         yield "Evidence:"
-    for found in envelope["evidence"]:
+    for found in rest:
         yield f"{found['title']}"
         yield f"   {found['age']} ({found['date'][:10]}) · {found['trust']} · {found['uri']}:{found['line']}"
         yield from (f"   | {line}" for line in found["snippet"].splitlines())
         yield ""
+
+
+def _who(statement: dict[str, Any]) -> str:
+    by = f" by {statement['by']}" if statement["by"] else ""
+    return f"{by} on {statement['date'][:10]}" if statement["date"] else by

@@ -67,10 +67,12 @@ def points(
     taken: set[str],
     distillate: Distillate,
     encode: Encode | None = None,
+    most: float = _MOST,
 ) -> list[Statement]:
     """Return sentences that cover the words of most weight, except those that other sections have already.
 
-    With ``encode``, the sentences are also similar to as much of the session as possible.
+    With ``encode``, the sentences are also similar to as much of the session as possible. They have at most about
+    ``most`` characters.
 
     Greedy maximisation of covered weight per character, which is submodular: a gain only ever falls, so the best
     candidate is found by re-checking the top of a heap (Minoux, 1978; Lin and Bilmes, 2011, on summaries).
@@ -89,7 +91,7 @@ def points(
         and not _NAMES.match(each.text)
         and " ".join(each.words) not in taken
     ]
-    room = min(max(_LEAST, _SHARE * sum(len(each.text) for each in said if not each.thought)), _MOST)
+    room = min(max(_LEAST, _SHARE * sum(len(each.text) for each in said if not each.thought)), _MOST, most)
 
     def terms(sentence: Sentence) -> float:
         fresh = {stem(word) for word in sentence.words} - covered

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STATEMENT_LIMIT = 600
 _CITED = 6
+# Characters of the one statement that even the smallest distillate has.
+_LEAST = 80
 
 # Key → heading, in the order in which they stand.
 SECTIONS = {
@@ -39,6 +41,13 @@ SECTIONS = {
 }
 # A statement of these is a word or a name. Each section is one line, a list.
 WORDS = ("technologies", "concepts")
+# A distillate has at most this share of its session's characters.
+SHARE = 0.4
+# Sections that go into a small distillate first.
+_FIRST_IN = (
+    "rejected", "decisions", "errors", "goals", "points", "questions", "commands", "files", "ran", "technologies",
+    "concepts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,39 @@ class Distillate:
         """Return how many statements there are."""
         return sum(map(len, self.sections.values()))
 
+    def trim(self, room: int) -> None:
+        """Keep statements of at most ``room`` characters in all, headings included.
+
+        The first statement of each section comes first, then the second, and so on; lists of words come last. A long
+        statement gives way to later ones. If none fits, the first one of all stays, cut.
+        """
+        kept: dict[str, list[int]] = {key: [] for key in _FIRST_IN}
+        # Sentences first: lists of words add little.
+        for keys in ([key for key in _FIRST_IN if key not in WORDS], WORDS):
+            queues = {key: self._in_turn(key) for key in keys}
+            while any(queues.values()):
+                for key, queue in queues.items():
+                    if not queue:
+                        continue
+                    at, statement = queue.pop(0)
+                    needed = len(statement.line()) + len(", " if key in WORDS else "- \n")
+                    needed += 0 if kept[key] else len(f"\n## {SECTIONS[key]}\n\n")
+                    if needed <= room:
+                        kept[key].append(at)
+                        room -= needed
+        if not any(kept.values()):
+            key = next((key for key in _FIRST_IN if self.sections.get(key)), "")
+            if key:
+                first = self.sections[key][0]
+                self.sections = {key: [Statement(one_line(first.text, max(room, _LEAST)), first.turns)]}
+            return
+        self.sections = {key: [self.sections[key][at] for at in sorted(kept[key])] for key in SECTIONS if kept.get(key)}
+
+    def _in_turn(self, key: str) -> list[tuple[int, Statement]]:
+        """Return a section's statements with their places; decisions and rejections latest first, because they hold."""
+        found = list(enumerate(self.sections.get(key, [])))
+        return found[::-1] if key in ("decisions", "rejected") else found
+
     def body(self, title: str) -> str:
         """Return the markdown below the frontmatter: the title, then the sections that have something to say."""
         pieces = [f"# {one_line(title)}"]
@@ -89,6 +131,8 @@ class Distillate:
 
 DISTILLED = "distilled"
 SESSIONS = "brain"
+# Fields of a session's frontmatter that say nothing of its content.
+_OF_THE_SESSION = frozenset(("git_branch", "models", "output_tokens", "slug", "turns", "version"))
 # Every prompt of ours begins with it. A transcript that holds it there is the distiller's own, and no memory.
 MARKER = f"{SYNTHETIC_PROMPT} brain-distill-request"
 _FIRST = re.compile(r"(?m)^## \[1\] .*\n+(.*)$")
@@ -166,6 +210,7 @@ def compose(source: Source, found: Distillate, distiller: str, model: str, token
     meta = {
         key: Timestamp(value) if key in ("date", "ended") and isinstance(value, str) else value
         for key, value in source.meta.items()
+        if key not in _OF_THE_SESSION
     }
     meta |= {
         "distiller": distiller,

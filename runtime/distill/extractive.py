@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.text import one_line
 from runtime.distill import central, phrases, shell, traces
-from runtime.distill.distillate import Distillate, Statement
+from runtime.distill.distillate import SHARE, Distillate, Statement
 from runtime.distill.transcript import QUOTED, read
 from runtime.distill.words import is_english, sentences, stem, straight, weights
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from runtime.distill.words import Sentence
 
 
-VERSION = 5
+VERSION = 6
 
 _GOALS = 10
 _DECISIONS = 12
 _REJECTED = 12
 _QUESTIONS = 6
+# The part of a distillate that key points may fill.
+_POINTS = 0.75
 _HUMAN = ("user", "task")
 # Two sentences that share so many of their words say the same.
 _SAME = 0.7
@@ -58,7 +60,7 @@ def distil(body: str, project: str = "", encode: Encode | None = None) -> Distil
     found.sections["ran"] = traces.commands(calls, proved=False)
     found.sections["files"] = traces.files(calls, project)
     found.sections["technologies"] = traces.named(turns)
-    found.sections["points"] = central.points(said, weight, taken, found, encode)
+    found.sections["points"] = central.points(said, weight, taken, found, encode, most=_POINTS * SHARE * len(body))
     found.sections["concepts"] = central.concepts(said, weight)
     found.tags = central.tags(found)
     return found
@@ -187,9 +189,34 @@ def _rejected(said: list[Sentence], calls: list[Call], taken: set[str], weight: 
     turned_down = _turned_down(said)
     taken.update(" ".join(answer.words) for _, answer in turned_down)
     candidates = [each for each in said if len(each.words) > (not corrects(each)) and rejects(each)]
-    pairs = [Statement(f"{asked.text} — {answer.text}", (asked.turn, answer.turn)) for asked, answer in turned_down]
+    pairs = [
+        Statement(f"{asked.text} — {answer.text}", (asked.turn, answer.turn), _verdict(said, asked, answer, weight))
+        for asked, answer in turned_down
+    ]
     statements = [*_stated(_choose(candidates, _REJECTED, rank, taken), said), *refused, *pairs]
     return sorted(statements, key=lambda each: each.turns)[: 2 * _REJECTED]
+
+
+def _verdict(said: list[Sentence], asked: Sentence, answer: Sentence, weight: dict[str, float]) -> str:
+    """Return what the agent said for it between a question and the answer that turns it down: the sentence that
+    concludes, otherwise the first, and the weightiest one after it; "" if the agent said nothing.
+    """
+    between = [
+        each
+        for each in said
+        if each.role == "assistant"
+        and each.is_own
+        and asked.turn <= each.turn < answer.turn
+        and each.place > asked.place
+    ]
+    usable = [each for each in between if len(each.words) > 1 and not each.text.endswith(("?", ":"))]
+    if not usable:
+        return ""
+    concludes = [each for each in usable if phrases.CONCLUDES.search(straight(each.text))]
+    first = (concludes or usable)[0]
+    after = [each for each in usable if each.place > first.place]
+    second = max(after, key=lambda each: (_score(each, weight), -each.place), default=None)
+    return first.text if second is None else f"{first.text} {second.text}"
 
 
 def _turned_down(said: list[Sentence]) -> list[tuple[Sentence, Sentence]]:

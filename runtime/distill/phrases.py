@@ -64,6 +64,22 @@ TURNS_DOWN = _any(
     r"^(?:(?:convincing|agreed|ok(?:ay)?|fine|right|good|no)[,.!]? )*(?:it's |that's |then it's )?"
     r"(?:rejected|ruled out|dropped|discarded|scrapped)(?:,? then)?[.!]*$"
 )
+# Phrases by which an agent sums up its advice.
+CONCLUDES = _any(
+    r"^(?:so,? |overall,? |in short,? )*(?:i|we)(?:'d| would|'ll| will) (?:stay|stick|keep|leave|avoid|not|go|choose"
+    r"|use)\b",
+    r"\b(?:i|we) (?:recommend|advise|suggest|conclude|propose)\b|\bmy (?:recommendation|advice|conclusion|verdict)\b",
+    r"^(?:so|overall|in short|bottom line|conclusion|verdict|recommendation)\b[:,]",
+    r"\bnot worth\b|\boverkill\b",
+)
+# What a harness writes at the start of a session that continues another one.
+CONTINUATION = _any(
+    r"^this session is being continued from a previous conversation\b",
+    r"^the conversation is summarized below\b",
+    r"^please continue (?:the conversation )?from where we left it off\b",
+    r"^continue with the last task that you were asked to work on\b",
+    r"^if you need specific details from before compaction\b",
+)
 # Phrases of an agent's proposal, which a short answer may turn down.
 PROPOSES = _any(
     r"\b(?:should|shall|could|can|may) (?:i|we)\b.*\?$",

@@ -194,6 +194,7 @@ class _Step:
             self._report.counts["empty"] += 1
         else:
             self.tried += 1
+            made.found.trim(int(sources.SHARE * len(source.body)) - len(f"# {source.title}\n"))
             data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens, made.centrality)
             outcome = self._write(key, source, data)
             if outcome != "written":
@@ -208,7 +209,7 @@ class _Step:
                     "source_uri": source.uri,
                     "title": source.title,
                     "statements": made.found.count(),
-                    "bytes": len(data),
+                    "bytes": len(made.found.body(source.title).encode()),
                     "source_bytes": len(source.body.encode("utf-8", "replace")),
                     "tokens": made.tokens,
                 }

@@ -32,7 +32,7 @@ _LOOK_AHEAD = 40  # calls after a failure among which its cure is looked for
 _NOISE = re.compile(
     r"^(?:(?:Command )?(?:exited with |Exit )code:? -?\d+|\[.*\]|Command (?:failed|aborted).*|Error:?|stderr:?"
     r"|stdout:?|Traceback.*"
-    r"|\(no output\)|[=\-_*~#\s]+|=+ .* starts =+|.*\bPASSED\b.*|Debugger (?:attached|listening).*"
+    r"|\(no output\)|[=\-_*~#\s]+|=+ [^\d=]* =+|.*\bPASSED\b.*|Debugger (?:attached|listening).*"
     r"|Waiting for the debugger.*"
     r"|(?:\[[\w:.-]+\] )?[$>] .*|platform \w+ -- .*|(?:rootdir|plugins|configfile|cachedir|collecting|hint):? .*"
     r"|npm warn .*"
@@ -83,6 +83,7 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
             text += f" — {said.text}"
             turns.append(said.turn)
         if cure is not None:
+            text += "" if text.endswith((".", "!", "…")) else "."
             changed = list(dict.fromkeys(_base(each.argument) for each in _between(call, cure, following)))[:3]
             cured = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
             if cure.kind != "shell" or shell.is_proved(cure.command):

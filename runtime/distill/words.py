@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qmd.index.terms import STOP, has_cjk, is_cjk
+from runtime.distill.phrases import CONTINUATION
 from runtime.distill.transcript import OWN, voices
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def split(line: str) -> Iterator[str]:
     for text in _SENTENCE.split(bare):
         text = text.strip()
         if len(text) >= (_SHORTEST_CJK if has_cjk(text) else _SHORTEST) and any(map(str.isalpha, text)):
-            if _NARRATES.match(straight(text)):
+            if _NARRATES.match(straight(text)) or CONTINUATION.search(straight(text)):
                 continue
             yield text if len(text) <= SENTENCE_LIMIT else text[: SENTENCE_LIMIT - 1].rstrip() + "…"
 

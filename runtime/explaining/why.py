@@ -1,8 +1,9 @@
 """``brain why``: decisions and rejections on a topic, newest first, their successors, and then the evidence.
 
-A distilled document shows its decisions and rejections first, lists of names last. A rejection is often in words that
-name nothing ("no, don't set it"), because it answers the turns before it. So a decision or a rejection is on the topic,
-too, if the session speaks of the topic in the same turn or shortly before.
+A distilled document shows its decisions and rejections first, lists of names last. A session that is not distilled
+yet is distilled for the answer, without a model. A rejection is often in words that name nothing ("no, don't set it"),
+because it answers the turns before it. So a decision or a rejection is on the topic, too, if the session speaks of the
+topic in the same turn or shortly before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core import clock
+from core import clock, document
 from core.errors import BadQuery
 from core.redaction import excerpt
 from core.text import one_line
@@ -59,11 +60,18 @@ NAMES = 3
 _HEADING = re.compile(r"^## (.+)$")
 _ITEM = re.compile(r"^- \S")
 _CITED = re.compile(r"\[(\d+)\]")
+_CITATIONS = re.compile(r"(?: \[\d+\])+$")
 _PARTS = re.compile(r"[^\W_]+")
 # How many turns before a statement's own may say what it is about.
 _TURNS_BEFORE = 2
 _STATEMENTS = 3
 _STATEMENT_LENGTH = 240
+# Characters of sessions that are distilled for one answer: a tenth of a second for each 50,000.
+_DISTILLED_NOW = 250_000
+# The type of a statement, by its section.
+_TYPE_OF = {SECTIONS["decisions"]: "decision", SECTIONS["rejected"]: "rejected"}
+_BY = {"user": "you"}
+_REASON = " Why: "
 
 
 def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int = 10) -> dict[str, Any]:
@@ -71,7 +79,8 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
 
     ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
     another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
-    sessions say of it. Raises BadQuery, EngineMissing and what SQLite's failures are translated into.
+    sessions say of it, each with its ``statements``: decisions and rejections with their reason, who and when. Raises
+    BadQuery, EngineMissing and what SQLite's failures are translated into.
     """
     if not topic.strip():
         raise BadQuery("the topic is empty", 'brain why "token refresh"')
@@ -103,7 +112,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     if not newest and not evidence:
         envelope["error"] = "no_results"
     envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]
-    envelope["evidence"] = [_item(hit, config, now) for hit in evidence]
+    envelope["evidence"] = [{**_item(hit, config, now), "statements": said} for hit, said in evidence]
     return envelope
 
 
@@ -128,8 +137,10 @@ def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]
     return followed
 
 
-def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]) -> list[Hit]:
-    """Return the best distillates, those with a decision or a rejection first, then the best sessions.
+def _evidence(
+    searcher: Searcher, config: Config, topic: str, fields: tuple[tuple[str, str, str], ...]
+) -> list[tuple[Hit, list[dict[str, Any]]]]:
+    """Return the best documents, each with its decisions and rejections: first those that have some.
 
     A session and its distillate are never both there. If a distillate has only names, the session takes its place.
     """
@@ -139,17 +150,70 @@ def _evidence(searcher: Searcher, config: Config, topic: str, fields: tuple[tupl
         filters = Filters(names, fields=fields)
         return _about(searcher.search(topic, limit=_CANDIDATES, filters=filters)) if names else []
 
-    distilled = [(rank_statements(searcher.connection, hit, topic), hit) for hit in best("distilled")]
-    distilled.sort(key=lambda each: each[0] != GROUNDS)
-    shown: dict[str, Hit] = {}
-    for hits in (
-        [hit for rank, hit in distilled if rank < NAMES],
-        best("session"),
-        [hit for rank, hit in distilled if rank >= NAMES],
+    connection = searcher.connection
+    distilled = [(hit, *_statements_of(connection, hit, topic)) for hit in best("distilled")]
+    known = {basename(hit.path) for hit, rank, _ in distilled if rank < NAMES}
+    sessions = [hit for hit in best("session") if basename(hit.path) not in known]
+    grounded = _distilled_now(connection, sessions, topic)
+    shown: dict[str, tuple[Hit, list[dict[str, Any]]]] = {}
+    for hit, said in (
+        *((hit, said) for hit, rank, said in distilled if rank == GROUNDS),
+        *grounded,
+        *((hit, said) for hit, rank, said in distilled if GROUNDS < rank < NAMES),
+        *((hit, list[dict[str, Any]]()) for hit in sessions),
+        *((hit, said) for hit, rank, said in distilled if rank >= NAMES),
     ):
-        for hit in hits:
-            shown.setdefault(basename(hit.path), hit)
+        shown.setdefault(basename(hit.path), (hit, said))
     return list(shown.values())[:_EVIDENCE]
+
+
+def _distilled_now(
+    connection: apsw.Connection, sessions: Iterable[Hit], topic: str
+) -> list[tuple[Hit, list[dict[str, Any]]]]:
+    """Return the sessions that hold a decision or a rejection on the topic, each showing it. Raises apsw.Error."""
+    from runtime.distill.extractive import distil
+
+    found: list[tuple[Hit, list[dict[str, Any]]]] = []
+    left = _DISTILLED_NOW
+    for hit in sessions:
+        text = catalogue.text(connection, hit.hash) or ""
+        if len(text) > left:
+            continue
+        left -= len(text)
+        distillate = distil(document.split(text)[1], hit.field("project") or "").body(hit.title)
+        on_topic = [each for each in statements(distillate, text, topic) if each.rank == GROUNDS][:_STATEMENTS]
+        if not on_topic:
+            continue
+        said = [_said(distillate, each, text, is_clean=hit.is_clean) for each in on_topic]
+        hit.line = next((at for at, line in enumerate(text.split("\n"), 1) if _is_turn(line, said[0]["turn"])), 1)
+        hit.snippet = _snippet(distillate, on_topic, is_clean=hit.is_clean)
+        found.append((hit, said))
+    return found
+
+
+def _is_turn(line: str, number: int | None) -> bool:
+    opened = TURN.match(line)
+    return opened is not None and int(opened[1]) == number
+
+
+def _said(text: str, passage: Passage, session: str, *, is_clean: bool) -> dict[str, Any]:
+    """Return a decision or a rejection as JSON: ``by`` is ``you`` or ``agent``, ``turn`` and ``date`` are of its last
+    turn, None if the session is not known.
+    """
+    whole = excerpt(text, passage.start, passage.end, is_clean=is_clean)
+    statement, _, reason = _CITATIONS.sub("", whole).partition(_REASON)
+    turn = passage.turns[-1] if passage.turns else None
+    heading = next(
+        (found for line in session.split("\n") if _is_turn(line, turn) and (found := TURN.match(line))), None
+    )
+    return {
+        "type": _TYPE_OF[passage.section],
+        "text": statement.strip(),
+        "why": reason.strip() or None,
+        "by": None if heading is None else _BY.get(heading[2], "agent"),
+        "date": None if heading is None or not heading[3] else heading[3].removeprefix(" · "),
+        "turn": turn,
+    }
 
 
 def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
@@ -191,19 +255,26 @@ class Passage:
         return _RANKS.get(self.section, NAMES)
 
 
-def rank_statements(connection: apsw.Connection, hit: Hit, topic: str) -> int:
-    """Let ``hit``, a distilled document, show what it says of the topic; returns the best rank of that.
+def _statements_of(connection: apsw.Connection, hit: Hit, topic: str) -> tuple[int, list[dict[str, Any]]]:
+    """Let ``hit``, a distilled document, show what it says of the topic; return the best rank of that, and the
+    decisions and rejections.
 
     A document that says nothing of it in statements stays as it is. Raises apsw.Error.
     """
     text = catalogue.text(connection, hit.hash) or ""
-    found = statements(text, _session(connection, hit), topic)[:_STATEMENTS]
+    session = _session(connection, hit)
+    found = statements(text, session, topic)[:_STATEMENTS]
     if not found:
-        return NAMES
+        return NAMES, []
     hit.line = found[0].line
-    said = ((each.section, excerpt(text, each.start, each.end, is_clean=hit.is_clean)) for each in found)
-    hit.snippet = "\n".join(f"{section}: {one_line(piece, _STATEMENT_LENGTH)}" for section, piece in said)
-    return found[0].rank
+    hit.snippet = _snippet(text, found, is_clean=hit.is_clean)
+    grounds = [each for each in found if each.rank == GROUNDS]
+    return found[0].rank, [_said(text, each, session, is_clean=hit.is_clean) for each in grounds]
+
+
+def _snippet(text: str, found: Iterable[Passage], *, is_clean: bool) -> str:
+    said = ((each.section, excerpt(text, each.start, each.end, is_clean=is_clean)) for each in found)
+    return "\n".join(f"{section}: {one_line(piece, _STATEMENT_LENGTH)}" for section, piece in said)
 
 
 def _session(connection: apsw.Connection, hit: Hit) -> str:
@@ -227,7 +298,7 @@ def statements(text: str, session: str, topic: str) -> list[Passage]:
             spoken[turn] = wanted & _stems(turns.get(turn, ""))
         return spoken[turn]
 
-    found = []
+    found: list[Passage] = []
     for each in _statements(text, wanted):
         terms = each.terms
         if each.rank == GROUNDS:

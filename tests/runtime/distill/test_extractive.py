@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.distill import transcript
-from runtime.distill.distillate import Distillate, Statement
+from runtime.distill.distillate import SECTIONS, Distillate, Statement
 from runtime.distill.extractive import distil
 from tests.cases import cases
 from tests.runtime.distill.session import REFRESH, body
@@ -179,3 +179,71 @@ def test_any_text_can_be_distilled(turns: list[tuple[str, str]]) -> None:
     found = distil(document)
     assert found.cited() <= {turn.number for turn in transcript.read(document)}
     found.body("x").encode()
+
+
+def test_what_a_harness_writes_before_a_continued_session_is_no_key_point() -> None:
+    talk = [
+        ("user", "Fix the timetable."),
+        ("compaction", "This session is being continued from a previous conversation that ran out of context. "
+         "Summary: the offset of the timetable is a constant hour."),
+        ("user", "Please continue the conversation from where we left it off without asking me. Use zoneinfo."),
+        ("assistant", "The timetable reads local times by zoneinfo now, and refuses hours that do not exist."),
+    ]  # fmt: skip
+    found = [each.text for section in distil(body(talk)).sections.values() for each in section]
+    assert any("zoneinfo" in text for text in found)
+    assert not any("continued from" in text or "left it off" in text for text in found)
+
+
+def test_an_approach_that_was_turned_down_has_the_agent_s_conclusion_as_its_reason() -> None:
+    talk = [
+        ("user", "Should the queue move to Redis? Look at it."),
+        ("assistant", "I read the queue. I'd stay with SQLite. Redis is a second service to run on a small box."),
+        ("user", "Rejected then."),
+    ]
+    (found,) = distil(body(talk)).sections["rejected"]
+    assert found.why == "I'd stay with SQLite. Redis is a second service to run on a small box."
+
+
+def _filled(**sections: list[str]) -> Distillate:
+    return Distillate(
+        {key: [Statement(text, (at,)) for at, text in enumerate(texts, 1)] for key, texts in sections.items()}
+    )
+
+
+def test_a_small_distillate_has_the_first_of_each_section_before_the_second_of_any() -> None:
+    found = _filled(goals=["a" * 40, "b" * 40], errors=["c" * 40, "d" * 40], concepts=["word"])
+    found.trim(140)
+    assert {key: [each.text[0] for each in texts] for key, texts in found.sections.items()} == {
+        "goals": ["a"],
+        "errors": ["c"],
+    }
+
+
+def test_of_decisions_the_latest_stays() -> None:
+    found = _filled(decisions=["use tabs", "use spaces", "use whatever the formatter uses"])
+    found.trim(65)
+    assert [each.text for each in found.sections["decisions"]] == ["use whatever the formatter uses"]
+
+
+def test_the_smallest_distillate_has_one_statement() -> None:
+    found = _filled(goals=["word " * 60], points=["more"])
+    found.trim(5)
+    (statement,) = found.sections["goals"]
+    assert len(statement.text) <= 80
+    assert found.count() == 1
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(SECTIONS)), st.lists(st.text(min_size=1, max_size=300), min_size=1)),
+    st.integers(0, 3_000),
+)
+def test_a_trimmed_distillate_keeps_the_order_and_the_limit(sections: dict[str, list[str]], room: int) -> None:
+    found = _filled(**sections)
+    before = {key: list(texts) for key, texts in found.sections.items()}
+    found.trim(room)
+    assert len(found.body("")) - len("# \n") <= max(room, 200)
+    for key, kept in found.sections.items():
+        assert kept
+        if found.count() > 1:
+            places = [before[key].index(each) for each in kept]
+            assert places == sorted(places)

@@ -12,8 +12,10 @@ from core.locks import FileLock
 from core.tombstones import Tombstones
 from runtime import distill_queue
 from runtime.asking.ask import Asker, Request
+from runtime.capture.init import setup
 from runtime.distill.distillate import MARKER, Source
 from runtime.distill.distiller import Extractive, Made, Unfit
+from runtime.distill.extractive import VERSION
 from runtime.distill.run import Asked, resolve, run
 from runtime.distill_queue import PendingQueue
 from tests.runtime.distill.session import REFRESH, body
@@ -55,8 +57,9 @@ def test_the_frontmatter_is_the_sources_and_says_what_it_was_made_from(shelf: Sh
     meta, _ = document.split(file.read_text())
     assert (meta["session_id"], meta["source"], meta["project"]) == ("one", "claude", "/home/me/api")
     assert meta["date"] == "2026-05-01T10:00:00Z"
+    assert not {"models", "version", "turns", "slug"} & set(meta)
     assert "date: 2026-05-01T10:00:00Z" in file.read_text(), "as in the source: no quotes"
-    assert (meta["distiller"], meta["source_uri"]) == ("extractive/5", "qmd://brain/one.md")
+    assert (meta["distiller"], meta["source_uri"]) == (f"extractive/{VERSION}", "qmd://brain/one.md")
     hashes = shelf.sql("SELECT hash FROM documents WHERE collection = 'brain' AND path = 'one.md'")
     assert hashes == [(meta["source_hash"],)]
     assert (os.stat(file).st_mode & 0o777) == 0o600
@@ -199,3 +202,13 @@ def test_a_distillate_names_its_session_and_a_note_none(shelf: Shelf) -> None:
     assert resolve(shelf.home, shelf.config, names) == [("brain", "one.md"), ("brain", "two.md")]
     with pytest.raises(BadInput):
         resolve(shelf.home, shelf.config, ["qmd://inbox/2026/05/note.md"])
+
+
+def test_a_distillate_has_at_most_two_fifths_of_its_session(home: Home) -> None:
+    setup(home, demo=True)
+    config = Shelf(home).config
+    for each in run(home, config, Extractive(), Asked())["written"]:
+        assert 0 < each["bytes"] <= 0.4 * each["source_bytes"], each["uri"]
+        name = each["uri"].rpartition("/")[2]
+        sizes = [os.path.getsize(home.path(folder, name)) for folder in ("distilled", "brain")]
+        assert sizes[0] < sizes[1], name

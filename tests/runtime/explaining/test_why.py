@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.home import Home
@@ -105,3 +107,27 @@ def test_the_demo_says_that_redis_was_rejected(home: Home) -> None:
     (found, *_) = why(home, shelf.config, "redis")["evidence"]
     assert found["snippet"].startswith("Rejected approaches: ")
     assert "from SQLite to Redis? — Rejected then." in found["snippet"]
+
+
+@pytest.mark.parametrize("distilled", [False, True])
+def test_the_demo_says_why_redis_was_rejected_and_by_whom(home: Home, distilled: bool) -> None:
+    setup(home, demo=True)
+    shelf = Shelf(home)
+    if distilled:
+        distil(home, shelf.config, Extractive(), Asked())
+    (found, *_) = why(home, shelf.config, "redis")["evidence"]
+    (statement,) = found["statements"]
+    assert (statement["type"], statement["by"], statement["turn"]) == ("rejected", "you", 3)
+    assert statement["date"].startswith("2026-03-25")
+    assert statement["text"].endswith("from SQLite to Redis? — Rejected then.")
+    assert statement["why"].startswith("I'd stay with SQLite")
+    assert found["uri"].startswith("qmd://distilled/" if distilled else "qmd://brain/")
+
+
+def test_a_session_that_is_not_distilled_shows_the_line_of_its_decision(home: Home) -> None:
+    shelf = Shelf(home)
+    shelf.put("brain", "one.md", SESSION, session_id="one")
+    (found,) = why(home, shelf.config, "disable auto gc")["evidence"]
+    text = Path(shelf.home.path("brain", "one.md")).read_text("utf-8")
+    assert text.split("\n")[found["line"] - 1].startswith("## [5] user")
+    assert [(each["type"], each["by"]) for each in found["statements"]] == [("rejected", "you")]
