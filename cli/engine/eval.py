@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_HALVES = ("all", "choose", "exam")
+
 RUN = Command(
     "eval run",
     "ask the questions of a set of every arm, and measure",
@@ -26,10 +28,11 @@ RUN = Command(
             "--data",
             metavar="PATH",
             many=True,
-            help="a set or a folder of sets, in any of four forms: docs/evaluation.md (your own questions)",
+            help="a set or a folder of sets, in any of five forms: docs/evaluation.md (your own questions)",
         ),
         Option("-a", "--arm", metavar="ARM", many=True, help="only this arm, as ask or ask:option=value (all)"),
         Option("--split", metavar="SPLIT", help="dev, held-out or all (all)", choices=("all", "dev", "held-out")),
+        Option("--half", metavar="HALF", help="choose, exam or all, in sets with halves (all)", choices=_HALVES),
         Option("--sample", metavar="N", help="at most N questions of a set, chosen by hash", convert=whole),
         Option("--cold", metavar="N", help="measure whole processes too, on N questions", convert=whole),
         Option("--baseline", metavar="ARM", help="the arm that others are compared with (qmd-lex)"),
@@ -92,6 +95,7 @@ COMPARE = Command(
     options=(
         Option("--data", metavar="PATH", many=True, convert=file_path, help="sets to ask arms of (your own questions)"),
         Option("--split", metavar="SPLIT", help="dev, held-out or all (all)", choices=("all", "dev", "held-out")),
+        Option("--half", metavar="HALF", help="choose, exam or all, in sets with halves (all)", choices=_HALVES),
         Option("--sample", metavar="N", help="at most N questions of a set, chosen by hash", convert=whole),
         Option("-n", "--limit", metavar="N", help="how many changed questions to list a side (10)", convert=whole),
     ),
@@ -146,7 +150,10 @@ def _evaluate(args: Args, context: Context, labels: list[str], **given: Any) -> 
         if gone:
             warn(f"brain: {gone} questions have lost their documents: brain eval build draws others")
     fresh = given.pop("fresh", False)
-    settings = Settings(args.split or "all", args.sample or 0, **given)
+    half = "" if args.half in (None, "all") else args.half
+    if half and not all(question.half for each in datasets for question in each.questions):
+        raise BadInput("--half is for sets whose questions have halves", "--split dev")
+    settings = Settings(args.split or "all", args.sample or 0, half=half, **given)
     try:
         with Bar() as bar:
             result = evaluate(context.home, datasets, chosen, settings, fresh=fresh, progress=bar)

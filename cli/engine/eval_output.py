@@ -10,6 +10,7 @@ from core.text import printable
 from evals.reporting.report import clocks, interval
 from evals.runs import metrics
 from evals.runs.metrics import has_interval
+from evals.sets.dataset import UNANSWERABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,8 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         yield from table([_HEAD, *map(_row, ran)], right=tuple(range(1, len(_HEAD))))
         if each.get("copied"):
             yield from _types(ran, each["copied"])
+        for row in ran:
+            yield from _shown(row)
         for row in ran:
             if "against" in row:
                 yield from _against(row)
@@ -89,6 +92,32 @@ def _types(ran: list[dict[str, Any]], copied: dict[str, float]) -> Iterator[str]
     ]
     heads = ("hit@5 by type", "n", "copied", *(row["arm"] for row in ran))
     yield from table([heads, *rows], right=tuple(range(1, len(heads))))
+
+
+def _shown(row: dict[str, Any]) -> Iterator[str]:
+    """Yield by type how often the answer itself is shown, and below it what was answered without one being there."""
+    measured = [name for name in row["metrics"] if name.startswith("answer@")]
+    if not measured:
+        return
+    names = ("hit@1", "hit@5", *measured)
+    kinds = {**row["by_type"], "all": {**row["metrics"], **_counts(row)}}
+    rows = [
+        (
+            kind,
+            str(found["questions"]),
+            *(percent(found[n]) if n in found else "–" for n in names),
+            str(found["unanswered"]),
+        )
+        for kind, found in kinds.items()
+    ]
+    yield from table([(row["arm"], "n", *names, "unanswered"), *rows], right=tuple(range(1, len(names) + 3)))
+    for kind in UNANSWERABLE:
+        if value := row["abstention"].get(f"{kind.replace(' ', '_')}_answered"):
+            yield f"  {kind}, not in the corpus: {value['count']} of {value['questions']} answered"
+
+
+def _counts(row: dict[str, Any]) -> dict[str, int]:
+    return {"questions": row["questions"], "unanswered": row["abstention"]["false_abstentions"]["count"]}
 
 
 def changes(found: dict[str, Any], most: int) -> Iterator[str]:

@@ -23,7 +23,7 @@ from runtime.resident.roles import Asking
 from runtime.resident.server import IDLE_S, MEMORY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from evals.arms.registry import Answer, Place
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from qmd.vectors.knn import Look
     from qmd.vectors.static_query import Encoder
 
+# True if this version of `ask` takes the length of its snippets as an option.
+HAS_BUDGET = "budget" in Request.__slots__
 # The texts of a route's reason: the table encoded the question; nothing could.
 BY_TABLE = "by a fitted table"
 _LEXICAL_END = "scored together; "
@@ -72,13 +74,26 @@ def embedded(place: Place) -> None:
         connection.close()
 
 
-def found(place: Place, envelope: dict[str, Any]) -> Found:
-    """The documents of an answer, ``collection/path``, and the clock."""
+def found(place: Place, envelope: dict[str, Any], again: Callable[[int], dict[str, Any]] | None = None) -> Found:
+    """The documents of an answer, ``collection/path``, the clock, and its snippets.
+
+    ``again(budget)`` answers once more with snippets of that many characters; without it, they are this answer's.
+    """
+
+    def snippets(budget: int) -> list[str]:
+        return [hit["snippet"] for hit in (again(budget) if again and HAS_BUDGET else envelope)["hits"]]
+
+    return Found(
+        _documents(place, envelope["hits"]),
+        clock(envelope["route"]),
+        nearest=_documents(place, envelope.get("nearest") or ()),
+        snippets=snippets,
+    )
+
+
+def _documents(place: Place, hits: Iterable[dict[str, Any]]) -> list[str]:
     folders = {name: folder.path for name, folder in place.config.collections.items()}
-    documents = [
-        f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in envelope["hits"]
-    ]
-    return Found(documents, clock(envelope["route"]))
+    return [f"{hit['collection']}/{os.path.relpath(hit['path'], folders[hit['collection']])}" for hit in hits]
 
 
 def clock(route: dict[str, str]) -> str:
@@ -163,7 +178,8 @@ def _asked(place: Place, given: dict[str, Any], encoder: Encoder | None = None) 
     with Asker(place.home, place.config, encoder=encoder, remember=False) as asker:
 
         def answer(question: str, limit: int) -> Found:
-            envelope = asker.ask(question, Request(limit=limit, literal=True, collections=scope, **given))
+            options = {"limit": limit, "literal": True, "collections": scope, **given}
+            envelope = asker.ask(question, Request(**options))
             if encoder is not None and envelope["route"]["mode"] != given["mode"]:
                 # An answer by words alone does not measure a blend.
                 raise Internal(f"not {given['mode']}: {envelope['route']['reason']}", "brain embed")
@@ -171,7 +187,7 @@ def _asked(place: Place, given: dict[str, Any], encoder: Encoder | None = None) 
             if given.get("rerank") and reranked is not None and not reranked["applied"]:
                 # An order that nothing was done to is no answer of a reranker's.
                 raise EngineTimeout(f"not reranked: {reranked['reason']}", "rerank: {timeout_s: …}")
-            return found(place, envelope)
+            return found(place, envelope, lambda budget: asker.ask(question, Request(**options, budget=budget)))
 
         yield answer
 
@@ -201,11 +217,15 @@ def _warm(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
         asking.start()
         _wait(model)
 
+        def asked(question: str, **options: int) -> dict[str, Any]:
+            found: dict[str, Any] = operation({"question": question, "request": {**request, **options}, "caller": me})
+            return found
+
         def answer(question: str, limit: int) -> list[str]:
-            envelope = operation({"question": question, "request": {**request, "limit": limit}, "caller": me})
+            envelope = asked(question, limit=limit)
             if BY_TABLE in envelope["route"]["reason"]:
                 raise Internal(f"the model did not encode {question!r} in time", "run it again on an idle machine")
-            return found(place, envelope)
+            return found(place, envelope, lambda budget: asked(question, limit=limit, budget=budget))
 
         yield answer
     finally:

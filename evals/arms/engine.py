@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core import frontmatter
-from evals.arms.registry import Unavailable
+from evals.arms.registry import Found, Unavailable
 from qmd.embedding.provider import make
 from qmd.generation import expansion
 from qmd.index import catalogue, spaces, vectors
@@ -68,9 +68,10 @@ def lex(place: Place) -> Iterator[Answer]:
         searcher = Searcher(connection)
         asked = filters(place)
 
-        def answer(question: str, limit: int) -> list[str]:
+        def answer(question: str, limit: int) -> Found:
             hits = searcher.search(question, limit=limit, filters=asked)
-            return [f"{hit.collection}/{hit.path}" for hit in hits]
+            snippets = [hit.snippet for hit in hits]
+            return Found((f"{hit.collection}/{hit.path}" for hit in hits), snippets=lambda _: snippets)
 
         yield answer
     finally:

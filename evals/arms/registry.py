@@ -22,14 +22,32 @@ if TYPE_CHECKING:
     Answer = Callable[[str, int], list[str]]
 
 
+# Characters of a snippet at which it is measured whether the answer is shown.
+BUDGETS = (300, 600)
+
+
 class Found(list[str]):
-    """An answer that says by which ``clock`` it was found: words, meaning (by which encoder), or the order of time."""
+    """An answer with what an arm knows besides the documents.
 
-    __slots__ = ("clock",)
+    ``clock`` is how it was found: words, meaning (by which encoder), or the order of time; "" if the arm has one way.
+    ``nearest`` are documents that the answer lists as not clearly relevant. ``snippets(budget)`` returns the hits'
+    snippets in order, made for that many characters; None if the arm has no snippets.
+    """
 
-    def __init__(self, documents: Iterable[str], clock: str) -> None:
+    __slots__ = ("clock", "nearest", "snippets")
+
+    def __init__(
+        self,
+        documents: Iterable[str],
+        clock: str = "",
+        *,
+        nearest: Iterable[str] = (),
+        snippets: Callable[[int], list[str]] | None = None,
+    ) -> None:
         super().__init__(documents)
         self.clock = clock
+        self.nearest = list(nearest)
+        self.snippets = snippets
 
 
 class Unavailable(Exception):

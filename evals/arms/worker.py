@@ -13,7 +13,7 @@ from core.errors import BrainError, LockContention
 from core.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from evals.arms.registry import Place
 
@@ -38,16 +38,42 @@ def main() -> None:
 
 
 def index(job: dict[str, Any], say: Say) -> None:
-    """Index the home; says how many documents it has, and which modules had a part in making it."""
+    """Index the home; says how many documents it has, and which modules had a part in making it.
+
+    ``sources`` of the job are folders of raw files by source; ``made`` in the answer then maps each raw file, relative
+    to ``base``, to the documents made of it.
+    """
     from evals.sets.own import documents_of
     from runtime.capture.indexing import index as run
 
     home = Home(job["home"])
     transcripts = os.path.join(home.root, "transcripts")
-    report = run(home, config.load(home), roots=[transcripts], rebuild=job["rebuild"])
-    failed = sum(len(report["sources"][name]["failed"]) for name in report["sources"])
-    failed += sum(change["failed"] for change in report["collections"].values())
-    say({"documents": len(documents_of(home)), "failed": failed, "modules": _modules()})
+    failed = 0
+    for source, roots in job["sources"].items() or [(None, [transcripts])]:
+        report = run(home, config.load(home), source=source, roots=roots, rebuild=job["rebuild"])
+        failed += sum(len(report["sources"][name]["failed"]) for name in report["sources"])
+        failed += sum(change["failed"] for change in report["collections"].values())
+    made = _made(home, job["sources"], job["base"])
+    say({"documents": len(documents_of(home)), "failed": failed, "made": made, "modules": _modules()})
+
+
+def _made(home: Home, sources: Iterable[str], base: str) -> dict[str, list[str]]:
+    """Return raw file, relative to ``base`` → ``collection/path`` of the documents made of it."""
+    from ingest import registry
+    from ingest.pipeline.state import State
+
+    made: dict[str, list[str]] = {}
+    state = State(home)
+    try:
+        for source in sources:
+            units = state.units(source)
+            collection = registry.source(source).collection
+            for unit, paths in state.members(source).items():
+                for path in paths if unit in units else ():
+                    made.setdefault(os.path.relpath(path, base), []).append(f"{collection}/{units[unit].name}")
+    finally:
+        state.close()
+    return {path: sorted(names) for path, names in sorted(made.items())}
 
 
 def embed(job: dict[str, Any], say: Say) -> None:
@@ -116,10 +142,11 @@ def _place(spec: dict[str, Any], configuration: dict[str, Any]) -> Place:
     return Place(home, found, spec["scope"], ids)
 
 
-def _answer(answer: Any, place: Place, question: list[str], depth: int) -> dict[str, Any]:
-    from evals.arms.registry import Found
+def _answer(answer: Any, place: Place, question: list[Any], depth: int) -> dict[str, Any]:
+    from evals.arms.registry import BUDGETS, Found
+    from evals.sets import spans
 
-    identity, text = question
+    identity, text, wanted = question
     row: dict[str, Any] = {"id": identity}
     started = time.perf_counter()
     try:
@@ -130,7 +157,15 @@ def _answer(answer: Any, place: Place, question: list[str], depth: int) -> dict[
     row["ms"] = round((time.perf_counter() - started) * 1000, 3)
     row["ranked"] = [place.identify(each) for each in found]
     if isinstance(found, Found):
-        row["clock"] = found.clock
+        if found.clock:
+            row["clock"] = found.clock
+        if found.nearest:
+            row["nearest"] = [place.identify(each) for each in found.nearest]
+        if wanted and found.snippets is not None:
+            # Ranks alone are kept: a run's folder contains no text of the documents.
+            row["shown"] = {str(budget): spans.first(wanted, found.snippets(budget), budget) for budget in BUDGETS}
+    elif wanted and "error" in row:
+        row["shown"] = dict.fromkeys(map(str, BUDGETS), 0)
     return row
 
 

@@ -48,19 +48,24 @@ class Pool:
         self._ceiling: int | None = None
         self.limit = HELD
         self.held: dict[int, tuple[str, dict[str, None]]] = {}
+        # Text → what a person wants to read: the sentence that decides, the command itself.
+        self.answers: dict[str, str] = {}
 
-    def add(self, text: str, document: str) -> None:
-        """Record that ``document`` contains ``text``."""
+    def add(self, text: str, document: str, answer: str = "") -> None:
+        """Record that ``document`` contains ``text``, and the ``answer`` to a question made of it ("" if none)."""
         place = order(text, "personal")
         if self._ceiling is not None and place > self._ceiling:
             return
         _, documents = self.held.setdefault(place, (text, {}))
+        if answer:
+            self.answers.setdefault(text, answer)
         if len(documents) <= 2 * self._most:  # a document may have a distillate
             documents[document] = None
         if len(self.held) > 2 * self.limit:
             kept = sorted(self.held)[: self.limit]
             self._ceiling = kept[-1]
             self.held = {place: self.held[place] for place in kept}
+            self.answers = {said: self.answers[said] for said, _ in self.held.values() if said in self.answers}
 
     def candidates(self) -> Iterator[tuple[str, list[str]]]:
         """(text, documents) of those that point at few enough, the lowest hash first."""
@@ -87,20 +92,20 @@ def read(
             progress(number, total, "reading documents")
         # As a whole: a line of a private span shows neither end of it.
         title, text = clean(facts.title(text, row.path), {}), clean(text, {})
-        for kind, said in _draw(title, text, row.fields):
-            pools[kind].add(said, document)
+        for kind, said, answer in _draw(title, text, row.fields):
+            pools[kind].add(said, document, answer)
         if row.dated:
             for day in _days(row.date, row.ended):
                 pools["date"].add(day, document)
     return pools
 
 
-def _draw(title: str, text: str, fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(kind, what a question is made of) of everything in a document that could be asked for."""
+def _draw(title: str, text: str, fields: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(kind, what a question is made of, its answer or "") of everything in a document that could be asked for."""
     if _tells(title, 3) and len(title) <= 200:
-        yield "title", title
-        yield "reworded", title
-        yield "paraphrase", title
+        yield "title", title, ""
+        yield "reworded", title, ""
+        yield "paraphrase", title, ""
     found = frontmatter.bounds(text)
     noted = fields.get("type") in ("decision", "rejected", "preference")
     made: recognition.Call | None = None
@@ -111,25 +116,25 @@ def _draw(title: str, text: str, fields: dict[str, Any]) -> Iterator[tuple[str, 
         if output := _OUTPUT.match(line):
             if made is not None:  # what an agent's own tools answer is no error that a person had
                 file = named[1] if (named := _PYTHON_FILE.search(line)) else file
-                yield from _errors(output[1].strip(), made, file)
+                yield from ((kind, said, "") for kind, said in _errors(output[1].strip(), made, file))
             continue
         if line.startswith("- "):
             made, file = recognition.call(line), ""
             if made is not None and recognition.sought(made) and made.line.isprintable():
-                yield "exact-command", made.line
+                yield "exact-command", made.line, ""
                 said = made.purpose or made.line.partition(made.program)[2]
                 if made.purpose.isprintable() and len(made.purpose) <= _LONGEST and _tells(made.purpose, 3):
-                    yield "reworded", made.purpose
+                    yield "reworded", made.purpose, made.line
                 if said.isprintable() and len(said) <= _LONGEST:
-                    yield "command", f"{made.program}\t\t{said}"
+                    yield "command", f"{made.program}\t\t{said}", made.line
         elif line[:1].isalpha() or line.startswith("**"):
             for sentence in _SENTENCE.split(line.replace("**", "")):
                 if len(sentence) > _LONGEST or not 5 <= len(sentence.split()) <= 40 or not _tells(sentence, 3):
                     continue
                 if recognition.decides(sentence) or (noted and not recognition.asks(sentence)):
-                    yield "decision", sentence.strip()
-                    yield "reworded", sentence.strip()
-                    yield "paraphrase", sentence.strip()
+                    yield "decision", sentence.strip(), sentence.strip()
+                    yield "reworded", sentence.strip(), sentence.strip()
+                    yield "paraphrase", sentence.strip(), sentence.strip()
 
 
 def _errors(line: str, made: recognition.Call, file: str) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from core.errors import BadInput, BrainError, EngineMissing
 from core.files import write_atomic
 from evals.questions import candidates, wording
 from evals.questions.candidates import KINDS
+from evals.sets import spans
 from evals.sets.dataset import Corpus, Dataset, Question, digest, order
 from evals.sets.own import OWN, corpus_of, documents_of
 from qmd.index.store import open_index
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from core.home import Home
+
+    # What a question is made of, its documents, and the answer ("" if none is known).
+    _Candidate = tuple[str, list[str], str]
 
 # The rules that questions are drawn by. Figures of sets of different versions say nothing about each other.
 VERSION = 3
@@ -75,7 +79,10 @@ def build(
         for kind in KINDS:
             most = max(1, each // 4) if kind in _COPIES else each
             mine = [question for question in old if question["type"] == kind][:most]
-            texts = pools[kind].candidates()
+            pool = pools[kind]
+            texts: Iterator[_Candidate] = (
+                (text, documents, pool.answers.get(text, "")) for text, documents in pool.candidates()
+            )
             if kind == "paraphrase":  # each is a call of a model: as many again as are wanted may come to nothing
                 texts = itertools.islice(_put_otherwise(texts, paraphrase, stopped), 2 * most)
             chosen += _fill(kind, mine, most, texts, places, used)
@@ -104,7 +111,7 @@ def _fill(
     kind: str,
     mine: list[dict[str, Any]],
     most: int,
-    texts: Iterator[tuple[str, list[str]]],
+    texts: Iterator[_Candidate],
     places: wording.Places,
     used: dict[str, int],
 ) -> list[dict[str, Any]]:
@@ -113,7 +120,7 @@ def _fill(
     for question in mine:
         _use(used, kind, question["relevant"])
     while len(mine) < most and (found := next(texts, None)) is not None:
-        text, documents = found
+        text, documents, answer = found
         room = _PER_DOCUMENT + (kind in _COPIES)
         if kind not in _APART and any(used.get(document, 0) >= room for document in documents):
             continue
@@ -124,23 +131,24 @@ def _fill(
         _use(used, kind, relevant)
         copied = round(wording.copied(told, places.passages(relevant)), 3)
         identity = f"{kind}-{digest([said])[:10]}"
-        mine.append({"id": identity, "text": said, "type": kind, "relevant": relevant, "copied": copied})
+        entry = {"id": identity, "text": said, "type": kind, "relevant": relevant, "copied": copied}
+        mine.append({**entry, "answer": answer} if answer else entry)
     return mine
 
 
 def _put_otherwise(
-    texts: Iterator[tuple[str, list[str]]], paraphrase: Callable[[str], str] | None, stopped: list[str]
-) -> Iterator[tuple[str, list[str]]]:
+    texts: Iterator[_Candidate], paraphrase: Callable[[str], str] | None, stopped: list[str]
+) -> Iterator[_Candidate]:
     """``texts`` in other words; none without a ``paraphrase``, no more once it fails: why is added to ``stopped``."""
     if paraphrase is None:
         return
-    for text, documents in texts:
+    for text, documents, answer in texts:
         try:
             said = paraphrase(text)
         except BrainError as error:
             stopped.append(f"{error.message} ({error.fix})" if error.fix else error.message)
             return
-        yield said, documents
+        yield said, documents, answer
 
 
 def _put(kind: str, text: str, documents: list[str], places: wording.Places) -> tuple[str, str, list[str]]:
@@ -205,7 +213,14 @@ def load(home: Home) -> tuple[Dataset, int]:
     questions = kept["questions"]
     known = set(documents_of(home))
     asked = [
-        Question(q["id"], q["text"], OWN, {document: 1 for document in q["relevant"] if document in known}, q["type"])
+        Question(
+            q["id"],
+            q["text"],
+            OWN,
+            {document: 1 for document in q["relevant"] if document in known},
+            q["type"],
+            spans=spans.variants(str(q.get("answer") or "")),
+        )
         for q in questions
     ]
     asked = [question for question in asked if question.relevant]

@@ -10,6 +10,7 @@ from core.files import write_atomic
 from core.text import printable
 from evals.reporting import chart
 from evals.runs import metrics
+from evals.sets.dataset import UNANSWERABLE
 from evals.sets.own import OWN
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _set(each: dict[str, Any]) -> list[str]:
             ["arm", "questions", *_MEASURES, "p50 ms", "p95 ms", "peak MB"],
             ([row["arm"], f"{row['questions']:,}", *_figures(row), *_cost(row)] for row in ran),
         )
-        lines += _against(ran) + _types(ran, each.get("copied") or {}) + _abstention(ran) + _cold(ran)
+        lines += _against(ran) + _types(ran, each.get("copied") or {}) + _answers(ran) + _abstention(ran) + _cold(ran)
     notes = [f"- {row['arm']} was skipped: {_cell(row['skipped'])}" for row in each["arms"] if "skipped" in row]
     # Runs that were kept by an earlier version say neither of the two.
     notes += [
@@ -143,10 +144,28 @@ def _types(ran: Sequence[dict[str, Any]], copied: dict[str, float]) -> list[str]
     return [*said, _COPIED, ""] if copied else said
 
 
+def _answers(ran: Sequence[dict[str, Any]]) -> list[str]:
+    names = list(dict.fromkeys(name for row in ran for name in row["metrics"] if name.startswith("answer@")))
+    if not names:
+        return []
+    rows = (
+        [row["arm"], kind, *(_points(found[name]) if name in found else "–" for name in names)]
+        for row in ran
+        for kind, found in {**row["by_type"], "all": row["metrics"]}.items()
+    )
+    said = "The answer itself is shown (in the first k snippets, each cut to so many characters):"
+    return [said, "", *_table(["arm", "type", *names], rows)]
+
+
 def _abstention(ran: Sequence[dict[str, Any]]) -> list[str]:
-    names = ("wrong_set_answered", "wrong_conversation_answered", "false_abstentions")
-    rows = ([row["arm"], *(_share(row["abstention"][name]) for name in names)] for row in ran)
+    names = ["wrong_set_answered", "wrong_conversation_answered", "false_abstentions"]
     heads = ["arm", "wrong set: answered", "wrong conversation: answered", "right corpus: not answered"]
+    for kind in UNANSWERABLE:  # runs of earlier versions have none
+        name = f"{kind.replace(' ', '_')}_answered"
+        if any(row["abstention"].get(name) for row in ran):
+            names.append(name)
+            heads.append(f"{kind}: answered")
+    rows = ([row["arm"], *(_share(row["abstention"].get(name)) for name in names)] for row in ran)
     return ["Abstention:", "", *_table(heads, rows)]
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.home import Home
-    from evals.sets.dataset import Corpus
+    from evals.sets.dataset import Corpus, Question
 
     Progress = Callable[[int, int, str], None]
 
@@ -35,10 +36,12 @@ _WAIT_S = 600
 _KEPT_S = 60 * 86_400
 _STAMP = "built.json"
 _IDS = "ids.json"
+_MADE = "made.json"
 _CONFIG = {
     "transcripts": "collections:\n  brain:\n    path: brain\n    trust: session\n",
     "documents": "collections:\n  docs:\n    path: docs\n    trust: note\n",
     "files": "collections:\n  docs:\n    path: docs\n    pattern: '**/*'\n    trust: note\n",
+    "raw files": "",  # as a new brain is configured
 }
 
 
@@ -59,6 +62,15 @@ class Built(NamedTuple):
     def spec(self) -> dict[str, Any]:
         """For ``evals.arms.worker``."""
         return {"home": self.root, "ids": self.ids, "scope": self.corpus.scope, "inbox": self.inbox}
+
+    def resolve(self, question: Question) -> Question:
+        """Return the question with the documents made of its raw files; a file without any stays and is missed."""
+        if self.corpus.layout != "raw files" or not question.relevant:
+            return question
+        with open(os.path.join(self.root, _MADE), encoding="utf-8") as stream:
+            made: dict[str, list[str]] = json.load(stream)
+        grades = {name: grade for path, grade in question.relevant.items() for name in made.get(path, [path])}
+        return replace(question, relevant=grades)
 
     def environment(self) -> dict[str, str]:
         """The variables of a process that works on it."""
@@ -88,7 +100,7 @@ def build(home: Home, corpus: Corpus, *, vectors: bool = False, progress: Progre
             shutil.rmtree(root, ignore_errors=True)
             _write(corpus, root)
         if stamp is None or _modules(stamp["modules"]) != stamp["modules"]:
-            stamp = _index(root, rebuild=stamp is not None)
+            stamp = _index(root, corpus, rebuild=stamp is not None)
         if vectors and _modules(stamp.get("embedded", {"": ""})) != stamp.get("embedded"):
             _share_models(home, root)
             _embed(root, stamp, corpus.name, progress)
@@ -137,19 +149,23 @@ def sweep(home: Home) -> int:
 
 
 def _write(corpus: Corpus, root: str) -> None:
-    folder = os.path.join(root, "transcripts" if corpus.layout == "transcripts" else "docs")
+    folder = os.path.join(root, "docs" if corpus.layout in ("documents", "files") else "transcripts")
     make_private(folder)
     make_private(os.path.join(root, "transcripts"))
     ids = corpus.write(Path(folder))
     write_atomic(os.path.join(root, _IDS), json.dumps(ids).encode())
-    write_atomic(os.path.join(root, "collections.yml"), _CONFIG[corpus.layout].encode())
+    if configuration := _CONFIG[corpus.layout]:
+        write_atomic(os.path.join(root, "collections.yml"), configuration.encode())
 
 
-def _index(root: str, *, rebuild: bool) -> dict[str, Any]:
-    said = list(child.work({"op": "index", "home": root, "rebuild": rebuild}, child.environment(root)))
-    if not said or not said[-1]["documents"] or said[-1]["failed"]:
+def _index(root: str, corpus: Corpus, *, rebuild: bool) -> dict[str, Any]:
+    job = {"op": "index", "home": root, "rebuild": rebuild, "sources": corpus.sources, "base": corpus.base}
+    said = list(child.work(job, child.environment(root)))
+    # Real files may have damaged records; what the set itself wrote has none.
+    if not said or not said[-1]["documents"] or (said[-1]["failed"] and not corpus.sources):
         counts = f"{said[-1]['documents']} documents, {said[-1]['failed']} failures" if said else "no word of it"
         raise Internal(f"the corpus in {root} was not indexed whole: {counts}", f"rm -r {root}")
+    write_atomic(os.path.join(root, _MADE), json.dumps(said[-1]["made"]).encode())
     stamp = {"documents": said[-1]["documents"], "modules": _modules(said[-1]["modules"])}
     write_atomic(os.path.join(root, _STAMP), json.dumps(stamp).encode())
     return stamp

@@ -6,7 +6,8 @@ Definitions are those of ``trec_eval`` (https://trec.nist.gov):
 - MRR: 1 / rank of the first relevant document.
 - nDCG: grades discounted by log2(rank + 1), divided by the sum of the best order.
 
-An empty answer is a miss.
+An empty answer is a miss. Of our own: answer@k is 1 if the text that is the answer occurs in one of the first k
+snippets, each cut to a number of characters (``answer@3/300``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 DEPTH = 10
 NAMES = ("hit@1", "hit@5", "hit@10", "recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
+ANSWER_DEPTHS = (1, 3)
 RESAMPLES = 10_000
 # Fewer questions get no interval. In a simulation (differences of -1, 0 and 1, 15 to 40 % of the questions differ) a
 # 95 % percentile interval covered the truth in 53-98 % of samples of five questions. The share was 81-97 % for samples
@@ -48,6 +50,15 @@ def measures(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, fl
     row["mrr@10"] = 1 / first if first else 0.0
     row["ndcg@10"] = _dcg(gains) / ideal
     return {name: row[name] for name in NAMES}
+
+
+def shown(ranks: Mapping[str, int]) -> dict[str, float]:
+    """Return answer@1 and answer@3 by budget. ``ranks``: budget → rank of the snippet with the answer, 0 for none."""
+    return {
+        f"answer@{depth}/{budget}": float(0 < rank <= depth)
+        for budget, rank in ranks.items()
+        for depth in ANSWER_DEPTHS
+    }
 
 
 def _dcg(gains: Sequence[int]) -> float:

@@ -22,7 +22,7 @@ from evals.arms.registry import BASELINES
 from evals.runs import metrics, store, tally
 from evals.runs.cold import measure as measure_cold
 from evals.runs.corpora import Built, build, sweep, without_table
-from evals.sets.dataset import Question, digest, foreign, select
+from evals.sets.dataset import UNANSWERABLE, Question, digest, foreign, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,12 +39,16 @@ _KEPT_S = 30 * 86_400
 
 
 class Settings(NamedTuple):
-    """``split`` of the questions, at most ``sample`` of each set (0: all), ``cold`` whole-process questions an arm."""
+    """``split`` of the questions, at most ``sample`` of each set (0: all), ``cold`` whole-process questions an arm.
+
+    ``half`` selects the half that the sets assign, "" for both.
+    """
 
     split: str = "all"
     sample: int = 0
     cold: int = 0
     baseline: str = ""
+    half: str = ""
 
 
 def run(
@@ -67,7 +71,7 @@ def run(
     code = digest(_sources())
     configuration = _configuration(home)
     names = (*(d.key for d in datasets), *(arm.label for arm in arms))
-    key = digest([code, json.dumps(configuration, sort_keys=True), *map(str, settings[:3]), *names])
+    key = digest([code, json.dumps(configuration, sort_keys=True), *map(str, settings[:3]), settings.half, *names])
     partial = os.path.join(home.state, "eval", "partial", key)
     make_private(os.path.dirname(partial))
     with FileLock(f"{partial}.lock", 0):
@@ -87,6 +91,7 @@ def run(
             "code": code,
             "resumed": resumed,
             "split": settings.split,
+            "half": settings.half or "all",
             "baseline": baseline,
             "sets": sets,
         }
@@ -123,10 +128,13 @@ def _run_set(
         _tell(progress, number, len(dataset.corpora), f"{dataset.name}: corpora")
         built[corpus.name] = build(home, corpus, vectors=any(arm.vectors for arm in arms), progress=progress)
     _tell(progress, len(built), len(built), f"{dataset.name}: corpora")
-    questions = [q for q in select(dataset.questions, settings.split, settings.sample) if q.relevant]
+    selected = select(dataset.questions, settings.split, settings.sample, settings.half)
+    questions = [built[q.corpus].resolve(q) for q in selected if q.relevant]
     if not questions:
-        raise BadInput(f"{dataset.name}: no question in the split {settings.split!r}", "--split all")
-    strangers = foreign(datasets, dataset, settings.split, FOREIGN)
+        which = " of ".join(filter(None, (settings.half, f"the split {settings.split!r}")))
+        raise BadInput(f"{dataset.name}: no question in {which}", "--split all, --half all")
+    strangers = [q for q in selected if q.kind in UNANSWERABLE]
+    strangers += foreign(datasets, dataset, settings.split, FOREIGN)
     store.write_questions(partial, dataset.name, questions)
     rows: dict[str, dict[str, Any]] = {}
     answers: dict[str, dict[str, dict[str, Any]]] = {}
@@ -198,7 +206,7 @@ def _ask(
             "options": arm.options,
             "depth": metrics.DEPTH,
             "configuration": configuration,
-            "corpora": [{**built[n].spec(), "questions": [[q.id, q.text] for q in todo[n]]} for n in corpora],
+            "corpora": [{**built[n].spec(), "questions": [[q.id, q.text, q.spans] for q in todo[n]]} for n in corpora],
         }
         with open(file, "ab") as stream:
             for value in child.work(job, built[corpora[0]].environment()):

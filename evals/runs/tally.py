@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.errors import BadInput
 from evals.runs import metrics, store
+from evals.sets.dataset import UNANSWERABLE
 
 if TYPE_CHECKING:
     from evals.sets.dataset import Question
@@ -16,32 +17,38 @@ if TYPE_CHECKING:
     Answers = Mapping[str, Mapping[str, Any]]
     from core.home import Home
 
-WRONG = ("wrong set", "wrong conversation")
+WRONG = ("wrong set", "wrong conversation", *UNANSWERABLE)
 
 
 def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
     """The measures over all questions with an answer, by type; the abstentions; latency in ms, p50 and p95; how
     many were answered by which clock, where the arm says that.
+
+    answer@k is the mean over the questions with a known span (``with_span``).
     """
     scored = [question for question in asked if question.relevant and question.id in answers]
     rows = {question.id: metrics.measures(answers[question.id]["ranked"], question.relevant) for question in scored}
     kinds: dict[str, list[str]] = {}
     for question in scored:
         kinds.setdefault(question.kind, []).append(question.id)
-    abstained = sum(not answers[question.id]["ranked"] for question in scored)
+    abstained = [question.id for question in scored if not answers[question.id]["ranked"]]
+    nearest = sum(bool(answers[identity].get("nearest")) for identity in abstained)
+    spans = [question.id for question in scored if "shown" in answers[question.id]]
     took = [float(answers[question.id]["ms"]) for question in scored]
     clocks = Counter(answers[question.id].get("clock") for question in scored)
     clocks.pop(None, None)  # most arms have but one
     return {
         "questions": len(scored),
-        "metrics": _rounded(metrics.mean(list(rows.values()))),
+        **({"with_span": len(spans)} if spans else {}),
+        "metrics": _rounded(_means(list(rows), rows, answers)),
         "by_type": {
-            kind: {"questions": len(ids), **_rounded(metrics.mean([rows[identity] for identity in ids]))}
+            kind: {"questions": len(ids), **_unanswered(ids, abstained), **_rounded(_means(ids, rows, answers))}
             for kind, ids in sorted(kinds.items())
             if len(kinds) > 1
         },
         "abstention": {
-            "false_abstentions": _share(abstained, len(scored)),
+            "false_abstentions": _share(len(abstained), len(scored)),
+            "only_nearest": _share(nearest, len(scored)),
             **{f"{kind.replace(' ', '_')}_answered": _answered(asked, answers, kind) for kind in WRONG},
         },
         "clocks": dict(sorted(clocks.items(), key=lambda each: (-each[1], each[0]))),
@@ -49,6 +56,16 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
         "first_error": next((str(answer["error"]) for answer in answers.values() if "error" in answer), None),
         "latency_ms": {"p50": _percentile(took, 0.5), "p95": _percentile(took, 0.95)},
     }
+
+
+def _means(ids: Sequence[str], rows: Mapping[str, Mapping[str, float]], answers: Answers) -> dict[str, float]:
+    """The means of the measures of documents, then those of answers over the questions with a span."""
+    shown = [metrics.shown(answers[identity]["shown"]) for identity in ids if "shown" in answers[identity]]
+    return {**metrics.mean([rows[identity] for identity in ids]), **metrics.mean(shown)}
+
+
+def _unanswered(ids: Sequence[str], abstained: Sequence[str]) -> dict[str, int]:
+    return {"unanswered": len(set(ids).intersection(abstained))}
 
 
 def against(questions: Sequence[Question], one: Answers, other: Answers) -> dict[str, Any]:
@@ -59,12 +76,10 @@ def against(questions: Sequence[Question], one: Answers, other: Answers) -> dict
     both = [q for q in questions if q.relevant and q.id in one and q.id in other]
     if not both:
         return {"questions": 0, "differences": {}}
-    pairs = [
-        (metrics.measures(one[q.id]["ranked"], q.relevant), metrics.measures(other[q.id]["ranked"], q.relevant))
-        for q in both
-    ]
+    pairs = [(_measured(one[q.id], q), _measured(other[q.id], q)) for q in both]
     differences = {}
-    for name in metrics.NAMES:
+    # A measure that some of the questions do not have would be another mean than the rest.
+    for name in [name for name in pairs[0][0] if all(name in row for pair in pairs for row in pair)]:
         mean, low, high = metrics.interval([after[name] - before[name] for before, after in pairs])
         enough = len(both) >= metrics.LEAST
         differences[name] = {
@@ -73,6 +88,10 @@ def against(questions: Sequence[Question], one: Answers, other: Answers) -> dict
             "high": round(high, 4) if enough else None,
         }
     return {"questions": len(both), "differences": differences}
+
+
+def _measured(answer: Mapping[str, Any], question: Question) -> dict[str, float]:
+    return {**metrics.measures(answer["ranked"], question.relevant), **metrics.shown(answer.get("shown") or {})}
 
 
 def changed(questions: Sequence[Question], one: Answers, other: Answers) -> list[dict[str, Any]]:

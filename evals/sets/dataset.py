@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPLITS = ("all", "dev", "held-out")
+# The halves that a set assigns itself, so that no session is in both: one to choose by, one to check the choice.
+HALVES = ("choose", "exam")
+# Types of questions that a set asks although its corpus has no answer.
+UNANSWERABLE = ("other topic", "near miss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class Question:
     """``relevant`` maps ids of documents to grades above 0; empty where the corpus holds no answer.
 
     ``id`` is unique in its dataset, ``corpus`` names the corpus that is asked, ``kind`` is the type it is reported by.
+    ``half`` is one of ``HALVES``, "" in a set without halves. ``spans`` are texts, normalised, of which each is the
+    answer (``evals.sets.spans``); none where only the document is known.
     """
 
     id: str
@@ -27,6 +33,8 @@ class Question:
     corpus: str
     relevant: dict[str, int]
     kind: str = ""
+    half: str = ""
+    spans: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,9 @@ class Corpus:
     ``write(folder)`` puts them into an empty folder, as transcripts of Claude Code (``layout`` ``transcripts``), as
     markdown files (``documents``) or as files of any ending (``files``), and returns id by file: a transcript's session
     id, or a file's name. ``layout`` ``home`` means an existing brain; ``scope`` is then its
-    collection ("" for those asked by default) and nothing is written.
+    collection ("" for those asked by default) and nothing is written. ``layout`` ``raw files`` means that the folders
+    of ``sources`` (by source) are indexed where they are. A question's documents are then paths below ``base``: the
+    files that the documents are made of.
     """
 
     name: str
@@ -44,6 +54,8 @@ class Corpus:
     layout: str
     write: Callable[[Path], dict[str, str]]
     scope: str = ""
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +107,14 @@ def split_of(text: str) -> str:
     return "dev" if order(text, "split") % 2 == 0 else "held-out"
 
 
-def select(questions: Sequence[Question], split: str, most: int = 0) -> list[Question]:
-    """The questions of ``split``, in their order; of more than ``most`` (0: any number) a sample chosen by hash."""
+def select(questions: Sequence[Question], split: str, most: int = 0, half: str = "") -> list[Question]:
+    """The questions of ``split``, in their order; of more than ``most`` (0: any number) a sample chosen by hash.
+
+    ``half`` is one of ``HALVES``, "" for both.
+    """
     if split not in SPLITS:
         raise BadInput(f"no split {split!r}", f"one of: {', '.join(SPLITS)}")
-    kept = [question for question in questions if split in ("all", split_of(question.text))]
+    kept = [q for q in questions if split in ("all", split_of(q.text)) and half in ("", q.half)]
     if most and len(kept) > most:
         chosen = {q.id for q in sorted(kept, key=lambda q: (order(q.text, "sample"), q.id))[:most]}
         kept = [question for question in kept if question.id in chosen]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
-from evals.sets import bench_fixture, files, locomo, trec
+from evals.sets import bench_fixture, files, locomo, raw_files, trec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from evals.sets.dataset import Dataset
 
 _FORMS = (
-    "LoCoMo JSON, a qmd bench fixture, or a folder with queries, qrels and documents as TREC or BEIR has them"
+    "LoCoMo JSON, a qmd bench fixture, questions about raw sessions, or a folder with queries, qrels and documents as"
+    " TREC or BEIR has them"
     " (docs/evaluation.md)"
 )
 
@@ -47,7 +48,7 @@ def _sets(path: Path, home: Home) -> Iterator[Dataset]:
                 yield trec.read(child)
             elif files.plain(child).endswith(".json") and child.is_file():
                 data = _json(child)
-                if locomo.is_set(data) or bench_fixture.is_set(data):
+                if locomo.is_set(data) or bench_fixture.is_set(data) or raw_files.is_set(data):
                     yield _read(child, data, home)
 
 
@@ -63,6 +64,8 @@ def _read(path: Path, data: Any, home: Home) -> Dataset:
         return locomo.read(path, data)
     if bench_fixture.is_set(data):
         return bench_fixture.read(path, data, home)
+    if raw_files.is_set(data):
+        return raw_files.read(path, data)
     raise BadInput(f"{path} is no question set", f"--data takes {_FORMS}")
 
 

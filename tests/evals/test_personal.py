@@ -74,6 +74,12 @@ def _pools(home: Home) -> dict[str, Pool]:
 def test_questions_are_what_a_person_remembers_of_one_document(memory: Home) -> None:
     counts = drawing.build(memory, 40)
     found = _questions(memory)
+    assert [q["answer"] for q in found["decision"]] == [DECISION]
+    assert [q["answer"] for q in found["command"]] == ["git push origin ledger-fix"]
+    assert not any("answer" in q for kind in ("title", "error", "date", "exact-command") for q in found[kind])
+    asked = {question.id: question.spans for question in drawing.load(memory)[0].questions}
+    assert asked[found["decision"][0]["id"]] == (DECISION.casefold(),)
+    assert asked[found["title"][0]["id"]] == ()
     assert [(q["text"], q["relevant"]) for q in found["decision"]] == [
         ("what did we decide about redis ledger sqlite", ["brain/one.md"])
     ]
