@@ -1,7 +1,8 @@
 """Spans: the shortest text that is an answer, located in a raw file, and found again in a snippet.
 
 A locator has a line, a JSON pointer (RFC 6901) into the record of that line, and a range of characters in the text
-there. Line 0 is a file that is one JSON document. A set stores locators, so that it contains no text of its files.
+there. Line 0 is a file that is one JSON document. A pointer goes on into a text that is JSON itself, such as the
+arguments of a tool call of Codex. A set stores locators, so that it contains no text of its files.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def read(path: Path, locator: Sequence[Any]) -> str:
         value: Any = json.loads(_line(path, line))
         for part in pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
+            value = json.loads(value) if isinstance(value, str) else value
             value = value[int(key)] if isinstance(value, list) else value[key]
         text = value[start:end]
     except (OSError, ValueError, LookupError, TypeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,11 @@ from evals.arms.registry import Chosen, Found, Place
 from evals.reporting import report
 from evals.runs import run, tally
 from evals.runs.run import Settings
-from evals.sets import loading, spans
-from evals.sets.dataset import Question
+from evals.sets import loading, raw_files, spans
+from evals.sets.dataset import UNANSWERABLE, Dataset, Question
 from tests.conftest import Brain
+
+SET = Path(__file__).resolve().parents[1] / "data" / "answers" / "answers.json"
 
 
 def _record(session: str, number: int, role: str, content: Any) -> dict[str, Any]:
@@ -105,6 +108,8 @@ def test_a_snippet_counts_up_to_its_budget() -> None:
 
 def test_a_locator_reads_lines_pointers_and_whole_documents(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a/b": [{"c": "the answer is 42"}]}\n')
+    (tmp_path / "c.jsonl").write_text(json.dumps({"arguments": json.dumps({"cmd": 'echo "x"'})}))
+    assert spans.read(tmp_path / "c.jsonl", [1, "/arguments/cmd", 0, 8]) == 'echo "x"'
     (tmp_path / "b.json").write_text(json.dumps({"messages": [{"content": "forty-two"}]}, indent=1))
     assert spans.read(tmp_path / "a.jsonl", [2, "/a~1b/0/c", 4, 10]) == "answer"
     assert spans.read(tmp_path / "b.json", [0, "/messages/0/content", 0, 5]) == "forty"
@@ -241,3 +246,47 @@ def test_halves_are_refused_where_a_set_has_none(brain: Brain, data: Path, tmp_p
     assert (refused.returncode, "--half" in refused.stderr) == (64, True)
     shown = brain("eval", "run", "--data", str(data), "-a", "qmd-lex", "--half", "exam", "--json")
     assert json.loads(shown.stdout)["sets"][0]["questions"] == 1
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Dataset:
+    """The development set about the sample files."""
+    data = json.loads(SET.read_text(encoding="utf-8"))
+    if not (SET.parent / data["files"]).is_dir():
+        pytest.skip(f"the sample files are not there: {SET.parent / data['files']}")
+    return raw_files.read(SET, data)
+
+
+def test_the_shipped_set_locates_every_answer_and_gives_none_away(shipped: Dataset) -> None:
+    answerable = [question for question in shipped.questions if question.relevant]
+    assert len(answerable) >= 180
+    assert {kind for kind, count in Counter(q.kind for q in answerable).items() if count >= 30} == {
+        "command", "decision", "error", "file", "keyword", "reworded",
+    }  # fmt: skip
+    for question in answerable:
+        assert question.spans, question.id
+        assert not any(span in spans.normalise(question.text) for span in question.spans), question.id
+
+
+def test_no_session_is_in_both_halves_and_none_is_asked_too_often(shipped: Dataset) -> None:
+    halves: dict[str, set[str]] = {}
+    asked: Counter[str] = Counter()
+    for question in shipped.questions:
+        for path in question.relevant:
+            halves.setdefault(path.partition("/subagents/")[0].removesuffix(".jsonl"), set()).add(question.half)
+            asked[path] += 1
+    assert {len(each) for each in halves.values()} == {1}
+    assert max(asked.values()) <= 4
+    assert {half for question in shipped.questions for half in [question.half]} == {"choose", "exam"}
+
+
+def test_the_shipped_set_keeps_no_text_of_the_files() -> None:
+    for entry in json.loads(SET.read_text(encoding="utf-8"))["questions"]:
+        assert entry.keys() == {"id", "type", "half", "question", *(("file", "spans") if "file" in entry else ())}
+        for line, pointer, start, end in entry.get("spans", ()):
+            assert [type(each) for each in (line, pointer, start, end)] == [int, str, int, int]
+
+
+def test_as_many_questions_have_no_answer_on_another_topic_as_nearly_one() -> None:
+    kinds = Counter(entry["type"] for entry in json.loads(SET.read_text(encoding="utf-8"))["questions"])
+    assert min(kinds[kind] for kind in UNANSWERABLE) >= 40
