@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import time
 from os.path import join
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,21 @@ def _fold(data: bytes) -> tuple[Rows, Rows]:
     return waiting, dead
 
 
+def add(home: Home, collection: str, relative: str) -> bool:
+    """Make one document wait, as ``PendingQueue.add``, for whoever adds few; return False if it did already.
+
+    Of all that waits, only the rows about this document are parsed. The journal is left for others to compact.
+    """
+    needle, key = json.dumps(relative).encode(), (collection, relative)
+    with locked(home):
+        data = read_or_none(path(home)) or b""
+        # Where the name does not stand as we write it, nothing is lost: the document is added once more.
+        if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
+            return False
+        _write(path(home), [_row(*key)])
+    return True
+
+
 class PendingQueue:
     """Adds documents and ends their waiting; one that waits already keeps its place. ``added`` counts the new ones."""
 
@@ -99,22 +115,6 @@ class PendingQueue:
         return bool(
             self._append(lambda: [] if (collection, relative) in self._waiting else [_row(collection, relative)])
         )
-
-    def add_alone(self, collection: str, relative: str) -> bool:
-        """As ``add``, for whoever adds few: of all that waits, only the rows about this document are parsed.
-
-        The journal is left for others to compact.
-        """
-        needle = json.dumps(relative).encode()
-        key = (collection, relative)
-        with locked(self._home):
-            data = read_or_none(self._path) or b""
-            # Where the name does not stand as we write it, nothing is lost: the document is added once more.
-            if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
-                return False
-            self.added += 1
-            self._write(_lines([_row(*key)]))
-        return True
 
     def end(
         self, collection: str, relative: str, state: str, still: Callable[[], bool] | None = None, **fields: object
@@ -149,23 +149,12 @@ class PendingQueue:
                 self._waiting, self._dead = _fold(read_or_none(self._path) or b"")
             new = rows()
             if new:
-                size = self._write(_lines(new))
+                size = _write(self._path, new)
                 self._note(new)
                 if size > max(_COMPACT_BYTES, 2 * self._least):
                     self._compact(size)
             self._seen = _stamp(self._path)
         return len(new)
-
-    def _write(self, data: bytes) -> int:
-        """Append all of ``data``; returns the journal's size. Raises OSError."""
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            return os.fstat(descriptor).st_size
-        finally:
-            os.close(descriptor)
 
     def _note(self, rows: list[dict[str, Any]]) -> None:
         """Keep what is known in step with what was appended."""
@@ -190,9 +179,13 @@ class PendingQueue:
             write_atomic(self._path, data)
 
 
-def _lines(rows: list[dict[str, object]]) -> bytes:
-    """Return ``rows`` on lines of their own, whatever a crash left of the last one."""
-    return ("\n" + "".join(json.dumps(row) + "\n" for row in rows)).encode()
+def _write(path: str, rows: list[dict[str, Any]]) -> int:
+    """Append rows on lines of their own, whatever a crash left of the last one; return the size. Raises OSError."""
+    data = ("\n" + "".join(json.dumps(row) + "\n" for row in rows)).encode()
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE), "ab") as stream:
+        stream.write(data)
+        stream.flush()
+        return os.fstat(stream.fileno()).st_size
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -204,4 +197,4 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 def _row(collection: str, relative: str, **fields: object) -> dict[str, Any]:
-    return {"schema": 1, "ts": clock.iso(clock.now()), "collection": collection, "path": relative, **fields}
+    return {"schema": 1, "ts": clock.iso(time.time()), "collection": collection, "path": relative, **fields}

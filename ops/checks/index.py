@@ -16,6 +16,7 @@ from core.errors import BadInput, BrainError, DiskFull
 from core.wal import checkpoint
 from ops.checks.finding import CheckContext, Finding
 from qmd.index import catalogue, spaces
+from qmd.index.schema import has_vectors
 from qmd.index.store import disk_full
 from runtime.asking.absence import missing
 from runtime.capture.indexing import index
@@ -159,7 +160,7 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
         yield Finding("embedder", "error", f"nothing can be embedded: {found['why']}", str(found["fix"]))
 
     try:
-        if not context.has_index or not spaces.exist(context.index):
+        if not context.has_index or not has_vectors(context.index):
             return
         spaces.load(context.index)
         for space in spaces.listed(context.index):

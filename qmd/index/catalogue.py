@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import apsw
 
     Row = tuple[Any, ...]
+    # (id, hash of the text, active, hash of the text that there are facts of, "" for none).
+    Known = tuple[int, str, int, str]
 
 _COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields, f.policy"
 _TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
@@ -209,11 +211,14 @@ def selected(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, tuple
     return {row[0]: row for row in found}
 
 
-def known(connection: apsw.Connection, collection: str, path: str) -> tuple[int, str, str, int] | None:
-    """Return (id, hash, title, active) of a path's row, also of an inactive one; None if there is none."""
-    query = "SELECT id, hash, title, active FROM documents WHERE collection = ? AND path = ?"
-    row: Any = connection.execute(query, (collection, path)).fetchone()
-    return tuple(row) if row else None
+def known(connection: apsw.Connection, collection: str, path: str) -> Known | None:
+    """Return a path's row, also an inactive one; None if there is none."""
+    query = (
+        "SELECT d.id, d.hash, d.active, coalesce(f.hash, '') FROM documents d"
+        " LEFT JOIN brain_facts f ON f.document_id = d.id WHERE d.collection = ? AND d.path = ?"
+    )
+    row: Known | None = connection.execute(query, (collection, path)).fetchone()
+    return row
 
 
 # Documents by what they are.
@@ -367,10 +372,10 @@ def unjudged(connection: apsw.Connection) -> list[tuple[int, str, str]]:
     return found
 
 
-def underived(connection: apsw.Connection) -> list[tuple[int, str, int | None]]:
-    """Return (id, hash, mtime in epoch seconds) of documents that lack facts or passages."""
+def underived(connection: apsw.Connection) -> list[tuple[int, str, int | None, str]]:
+    """Return (id, hash, mtime in epoch seconds, hash of the facts' text) of documents that lack facts or passages."""
     found: list[Any] = connection.execute(
-        "SELECT d.id, d.hash, unixepoch(d.modified_at) FROM documents d"
+        "SELECT d.id, d.hash, unixepoch(d.modified_at), coalesce(f.hash, '') FROM documents d"
         " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
         f" WHERE {_LACKS_FACTS} OR (d.active = 1 AND c.id IS NULL)"
     ).fetchall()

@@ -85,5 +85,5 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
             found = facts.read(text, date)
             if (dated, date, ended, fields) != (int(found.dated), found.date, found.ended, found.packed()):
                 yield f"the facts of the text {digest} are not what the text says"
-        if starts is not None and passages.Cut(text).bounds.tobytes() != starts:
+        if starts is not None and passages.cut(text).tobytes() != starts:
             yield f"the passages of the text {digest} are not those of the text"

@@ -10,6 +10,10 @@ from itertools import pairwise
 from core import frontmatter
 from qmd.index import terms
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 WORDS = 200
 _LONGEST_LINE = 300
 # Text without spaces (minified code, CJK) counts a word every so many characters.
@@ -64,17 +68,12 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(bounds)]
 
 
-class Cut:
-    """A text's passages: their ``bounds``, and ``rows``, what is searched of each and the words in its identifiers."""
-
-    __slots__ = ("bounds", "rows")
-
-    def __init__(self, text: str) -> None:
-        spaced = terms.has_cjk(text)
-        self.bounds = cut(text, spaced)
-        found = bodies(text, self.bounds)
-        words = inner_words_of(text, self.bounds)
-        self.rows = list(zip(map(terms.spaced_out, found) if spaced else found, words, strict=True))
+def split(text: str) -> tuple[array[int], Iterable[str], list[str]]:
+    """Return a text's passages: their boundaries; then, of each, its searchable form and its ``inner_words``."""
+    spaced = terms.has_cjk(text)
+    bounds = cut(text, spaced)
+    found = bodies(text, bounds)
+    return bounds, map(terms.spaced_out, found) if spaced else found, inner_words_of(text, bounds)
 
 
 def inner_words(text: str) -> str:

@@ -130,7 +130,7 @@ def _carry(old: apsw.Connection, new: apsw.Connection) -> list[str]:
     """Copy vectors and other programs' tables; returns the names of what could not be read."""
     unread: list[str] = []
     try:
-        if spaces.exist(old):
+        if schema.has_vectors(old):
             with Transaction(new):
                 unread += _carry_vectors(old, new)
     except (*DAMAGE, EngineMissing):

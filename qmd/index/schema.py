@@ -153,6 +153,11 @@ def ensure(connection: apsw.Connection) -> None:
         raise
 
 
+def has_vectors(connection: apsw.Connection) -> bool:
+    """Return True if anything was ever embedded in this index."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_embedded'").fetchone() is not None
+
+
 def empty_full_text(connection: apsw.Connection) -> None:
     """Make both full-text tables empty, inside the caller's transaction, also where FTS5 cannot read them."""
     for table in ("documents_fts", "brain_passages", "brain_contents"):

@@ -17,7 +17,8 @@ from qmd.index.terms import spaced_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
 TABLES = ("documents_fts", "brain_passages")
 
@@ -29,32 +30,24 @@ _LEFT = {"automerge": 0, "crisismerge": 64}
 _STEP = 16
 
 
-class Merging:
-    """``with Merging(connection, wanted):`` inside a write transaction; not ``wanted``, what it writes merges nothing.
+def leave_merging(connection: apsw.Connection) -> list[tuple[str, str, int]]:
+    """Have the open transaction merge nothing; return the settings for ``configure`` before its end.
 
     The settings of FTS5 are the table's and not the connection's. They are set back before the transaction ends, so
     that no other writer, and nobody after a kill, ever meets these.
     """
+    before = []
+    for table in TABLES:
+        held: dict[Any, Any] = dict(connection.execute(f"SELECT k, v FROM {table}_config").fetchall())  # type: ignore[arg-type]
+        before += [(table, key, int(held.get(key, usual))) for key, usual in _USUAL.items()]
+    configure(connection, [(table, key, _LEFT[key]) for table, key, _ in before])
+    return before
 
-    __slots__ = ("_before", "_connection", "_wanted")
 
-    def __init__(self, connection: apsw.Connection, wanted: bool) -> None:
-        self._connection = connection
-        self._wanted = wanted
-        self._before: list[tuple[str, str, int]] = []
-
-    def __enter__(self) -> None:
-        for table in () if self._wanted else TABLES:
-            for key, value in _LEFT.items():
-                found = self._connection.execute(f"SELECT v FROM {table}_config WHERE k = ?", (key,)).get
-                self._before.append((table, key, _USUAL[key] if found is None else int(found)))
-                _set(self._connection, table, key, value)
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:  # else they are rolled back with the transaction
-            # Setting a value first flushes what the table holds in memory, under the values that still hold.
-            for each in self._before:
-                _set(self._connection, *each)
+def configure(connection: apsw.Connection, settings: Iterable[tuple[str, str, int]]) -> None:
+    """Set (table, key, value); FTS5 first writes what it holds in memory, under the values that still hold."""
+    for table, key, value in settings:
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))
 
 
 def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
@@ -70,7 +63,7 @@ def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
             if stop():
                 return False
             before, began = connection.total_changes(), time.perf_counter()
-            _set(connection, table, "merge", _STEP)
+            configure(connection, [(table, "merge", _STEP)])
             # https://sqlite.org/fts5.html#the_merge_command: with nothing to merge, only the command itself counts.
             left = connection.total_changes() - before >= 2
             if left:
@@ -87,56 +80,6 @@ def optimize(connection: apsw.Connection) -> None:
     """
     for table in TABLES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
-
-
-def _set(connection: apsw.Connection, table: str, key: str, value: int) -> None:
-    connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))
-
-
-# Characters of text after which what is held is written: some hundred documents.
-_ENOUGH = 1 << 20
-
-
-class Rows:
-    """Rows for ``documents_fts`` and ``brain_passages``, each in the order of its rowids as far as they come so."""
-
-    __slots__ = ("_connection", "_documents", "_held", "_passages")
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._documents: list[tuple[int, str, str, str]] = []
-        self._passages: list[tuple[int, str, str]] = []
-        self._held = 0
-
-    @property
-    def full(self) -> bool:
-        """Return True if there are enough rows to write."""
-        return self._held > _ENOUGH
-
-    def document(self, identity: int, path: str, title: str, body: str) -> None:
-        """Add a document; the caller has deleted the row that it had."""
-        self._documents.append((identity, path, title, body))
-        self._held += len(body)
-
-    def passage(self, rowid: int, body: str, words: str) -> None:
-        """Add a passage and the words inside its identifiers."""
-        self._passages.append((rowid, body, words))
-        self._held += len(body)
-
-    def write(self) -> None:
-        """Write what is held, inside the caller's transaction."""
-        documents, passages = self._documents, self._passages
-        self.forget()
-        if documents:
-            self._connection.executemany(
-                "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)", documents
-            )
-        if passages:
-            self._connection.executemany("INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)", passages)
-
-    def forget(self) -> None:
-        """Drop what is held: its transaction was rolled back."""
-        self._documents, self._passages, self._held = [], [], 0
 
 
 def refill(connection: apsw.Connection) -> None:

@@ -13,6 +13,7 @@ import sys
 import apsw
 
 from core.errors import EngineMissing
+from qmd.index.schema import has_vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,14 +127,9 @@ class Renewal:
         return tuple(name for name in self.collections if name in collections) or None
 
 
-def exist(connection: apsw.Connection) -> bool:
-    """Return True if anything was ever embedded in this index."""
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_embedded'").fetchone() is not None
-
-
 def listed(connection: apsw.Connection) -> list[Space]:
     """Return the space of every model that has vectors here, or had begun to."""
-    if not exist(connection):
+    if not has_vectors(connection):
         return []
     rows: Any = connection.execute(
         "SELECT id, provider, model, dimensions, fingerprint, layout, tbl FROM brain_models ORDER BY id"

@@ -12,9 +12,9 @@ from itertools import count
 
 import apsw
 
-from core import clock
 from core.jsonio import dumps
 from qmd.index import catalogue
+from qmd.index.schema import has_vectors
 from qmd.index.store import COUNT, Transaction, give_back
 from qmd.index.walk import Entry, is_clean, walk
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.index.walk import Folder
-    from qmd.index.writer import Batch, Look
 
     Progress = Callable[[int, int, str], None]
 
 # Files from which on an update is large.
 _MANY = 1000
+# No file was read as late as this, in ns since 1970.
+_NEVER = 1 << 63
 
 _COUNTED = "SELECT value FROM brain_state WHERE key = 'documents'"
 
@@ -37,33 +38,26 @@ _COUNTED = "SELECT value FROM brain_state WHERE key = 'documents'"
 class Changes:
     """Changes of one collection by an update. ``failed``: (path, reason); ``missing``: there is no such folder."""
 
-    __slots__ = ("added", "failed", "missing", "removed", "unchanged", "updated")
+    added = updated = unchanged = removed = absent = 0
+    missing = False
 
     def __init__(self) -> None:
-        self.added = 0
-        self.updated = 0
-        self.unchanged = 0
-        self.removed = 0
-        self.missing = False
         self.failed: list[tuple[str, str]] = []
 
-    def precede(self, added: int, updated: int) -> None:
-        """Count in what was indexed before the update, which found it as it was then: unchanged."""
-        self.added += added
-        self.updated += updated
-        self.unchanged = max(0, self.unchanged - added - updated)
+    def count(self, outcome: str) -> None:
+        """Count one document by what became of it: see ``qmd.index.writer.Writer.put``."""
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def precede(self, outcome: str) -> None:
+        """Count a document that was indexed before the update, which found it as it was then: unchanged."""
+        self.count(outcome)
+        self.unchanged = max(0, self.unchanged - 1)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the changes for JSON; at most 20 failures are listed, all are counted."""
-        return {
-            "added": self.added,
-            "updated": self.updated,
-            "unchanged": self.unchanged,
-            "removed": self.removed,
-            "missing": self.missing,
-            "failed": len(self.failed),
-            "failures": [{"path": path, "reason": reason} for path, reason in self.failed[:20]],
-        }
+        counts = {name: getattr(self, name) for name in ("added", "updated", "unchanged", "removed", "missing")}
+        failures = [{"path": path, "reason": reason} for path, reason in self.failed[:20]]
+        return {**counts, "failed": len(self.failed), "failures": failures}
 
 
 def update(
@@ -85,20 +79,33 @@ def update(
 
     A collection with a missing folder keeps its documents. Raises what ``qmd.index.store.translate`` explains.
     """
-    trusted_ns = 0 if trust_stat else since_ns
-    result = {
-        folder.name: _update_one(connection, folder, trusted_ns, keep, redacts, progress) for folder in collections
-    }
-    foreign = catalogue.is_foreign(connection)
-    if foreign:
-        from qmd.index import writer
+    started = int(time.time())
+    trusted_ns = 0 if trust_stat else _NEVER if since_ns is None else since_ns
+    found: dict[str, Changes] = {}
+    for folder in collections:
+        found[folder.name] = changes = Changes()
+        pending, vanished = _compare(connection, folder, trusted_ns, changes)
+        if pending or vanished:
+            _apply(connection, folder.name, pending, vanished, changes, keep, redacts, progress)
+    changed = any(each.added or each.updated or each.removed for each in found.values())
+    if catalogue.is_foreign(connection):
+        from qmd.index.writer import heal
 
-        writer.heal(connection)
-    changed = foreign or any(each.added or each.updated or each.removed for each in result.values())
-    _count(connection, changed)
+        heal(connection)
+        changed = True
+    with Transaction(connection):
+        rows = [(f"updated:{name}", started) for name, each in found.items() if not each.missing]
+        connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+        # Readers have no time to count.
+        before = connection.execute(_COUNTED).get
+        connection.execute(COUNT)
+        if has_vectors(connection) and (changed or connection.execute(_COUNTED).get != before):
+            from qmd.index import vectors
+
+            vectors.settle(connection)
     if changed:
         give_back(connection)
-    return result
+    return found
 
 
 def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
@@ -106,73 +113,52 @@ def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
 
     A collection that is no longer among them goes, and its documents leave the index.
     """
-    wanted = {
-        folder.name: (
-            folder.name,
-            folder.path,
-            folder.pattern,
-            dumps(list(folder.ignore)) if folder.ignore else None,
-            int(folder.include_by_default),
-            folder.update or None,
-            dumps(folder.context) if folder.context else None,
-        )
-        for folder in collections
-    }
+    wanted = {folder.name: _row(folder) for folder in collections}
     stored = {row[0]: row for row in connection.execute("SELECT * FROM store_collections")}
     if stored == wanted:
         return
-    gone = [name for name in stored if name not in wanted]
-    if gone:
-        from qmd.index.writer import drop_collection
+    for name in stored:
+        if name not in wanted:
+            from qmd.index.writer import drop_collection
 
-        for name in gone:
-            drop_collection(connection, name)
+            drop_collection(connection, str(name))
     with Transaction(connection):
         connection.execute("DELETE FROM store_collections")
         connection.executemany("INSERT INTO store_collections VALUES(?, ?, ?, ?, ?, ?, ?)", list(wanted.values()))
 
 
-def _update_one(
-    connection: apsw.Connection,
-    folder: Folder,
-    trusted_ns: int | None,
-    keep: bool,
-    redacts: bool,
-    progress: Progress | None,
-) -> Changes:
-    """Update one collection; ``trusted_ns``: the stat of what was indexed since then is trusted, None: of nothing."""
-    changes = Changes()
+def _row(folder: Any) -> tuple[Any, ...]:
+    ignore = dumps(list(folder.ignore)) if folder.ignore else None
+    default, context = int(folder.include_by_default), dumps(folder.context) if folder.context else None
+    return folder.name, folder.path, folder.pattern, ignore, default, folder.update or None, context
+
+
+def _compare(
+    connection: apsw.Connection, folder: Folder, trusted_ns: int, changes: Changes
+) -> tuple[list[Entry], list[str]]:
+    """Return the files that have to be read, and the paths that are gone; count the others.
+
+    ``trusted_ns``: the stat of what was indexed since then is trusted.
+    """
     # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk. Writing looks each path up again,
     # since a note may be indexed in between.
-    known = {path: (active, *stat) for _, path, active, *stat in catalogue.files(connection, folder.name)}
-    started = clock.now()
+    known = {path: stat for _, path, *stat in catalogue.files(connection, folder.name)}
     try:
         entries = list(walk(folder, lambda path, error: changes.failed.append((path, error.strerror or str(error)))))
     except OSError:
         changes.missing = True
-        return changes
-    seen: set[str] = set()
+        return [], []
     pending: list[Entry] = []
     for entry in entries:
-        seen.add(entry.relative)
-        row = known.get(entry.relative)
-        trusted = row and row[0] and row[1] is not None and trusted_ns is not None and row[4] >= trusted_ns
-        if row and trusted and is_clean(entry.status, *row[1:]):
+        active, size, *when = known.pop(entry.relative, (False, None))
+        if active and size is not None and when[-1] >= trusted_ns and is_clean(entry.status, size, *when):
             changes.unchanged += 1
         else:
             pending.append(entry)
     # A folder that could not be listed says nothing about the files in it.
-    unseen = tuple(os.path.relpath(path, folder.path) for path, _ in changes.failed)
-    vanished = [
-        path
-        for path, row in known.items()
-        if path not in seen and row[0] and not any(path == each or path.startswith(f"{each}/") for each in unseen)
-    ]
-    if pending or vanished:
-        _apply(connection, folder.name, pending, vanished, changes, keep, redacts, progress)
-    with Transaction(connection):
-        connection.execute("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", (f"updated:{folder.name}", started))
-    return changes
+    unlisted = tuple(os.path.relpath(path, folder.path) for path, _ in changes.failed)
+    below = tuple(f"{path}/" for path in unlisted)
+    return pending, [path for path, row in known.items() if row[0] and not (path in unlisted or path.startswith(below))]
 
 
 def _apply(
@@ -187,57 +173,30 @@ def _apply(
 ) -> None:
     # Imported here: most runs find nothing to do, and pay for no hash, YAML or regular expression.
     from core.redaction import policy_of
-    from qmd.index.writer import Batch, drop, unknown
+    from qmd.index.writer import Writer, unknown
 
     if len(pending) > _MANY:
         from qmd.index import large_pages
 
         large_pages.ask()
-    batch = Batch(connection)
     look = policy_of if redacts else unknown
-    for done, entry in enumerate(pending, 1):
-        with batch:
-            _refresh(connection, collection, entry, changes, keep, batch, look)
-        if progress:
-            progress(done, len(pending), collection)
-    for relative in vanished:
-        with batch:
-            changes.removed += drop(connection, collection, relative, keep)
-    batch.end()
-
-
-def _refresh(
-    connection: apsw.Connection,
-    collection: str,
-    entry: Entry,
-    changes: Changes,
-    keep: bool,
-    batch: Batch,
-    look: Look,
-) -> None:
-    from qmd.index import writer
-
-    checked = time.time_ns()
-    try:
-        data, status = _read_stable(entry)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        changes.failed.append((entry.path, error.strerror or str(error)))
-        return
-    known = catalogue.known(connection, collection, entry.relative)
-    text = data.decode("utf-8", "replace")
-    if not text or text.isspace():
-        changes.removed += writer.deactivate(connection, known, keep)
-        return
-    existed = bool(known and known[3])
-    if writer.index(connection, collection, entry.relative, text, status, checked, known, batch, look):
-        if existed:
-            changes.updated += 1
-        else:
-            changes.added += 1
-    else:
-        changes.unchanged += 1
+    with Writer(connection) as writer:
+        for done, entry in enumerate(pending, 1):
+            checked = time.time_ns()
+            try:
+                data, status = _read_stable(entry)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                changes.failed.append((entry.path, error.strerror or str(error)))
+            else:
+                relative = entry.relative
+                outcome = writer.put(collection, relative, data, status, look=look, checked_ns=checked, keep=keep)
+                changes.count(outcome)
+            if progress:
+                progress(done, len(pending), collection)
+        for relative in vanished:
+            changes.removed += writer.drop(collection, relative, keep=keep)
 
 
 def _read_stable(entry: Entry) -> tuple[bytes, os.stat_result]:
@@ -267,14 +226,3 @@ def _read(descriptor: int, size: int) -> bytes:
         data = os.read(descriptor, 1 << 20)
         parts.append(data)
     return b"".join(parts)
-
-
-def _count(connection: apsw.Connection, changed: bool) -> None:
-    """Note how many documents there are, and how many of them have vectors, for readers with no time to count."""
-    with Transaction(connection):
-        before = connection.execute(_COUNTED).get
-        connection.execute(COUNT)
-        if changed or connection.execute(_COUNTED).get != before:
-            from qmd.index import vectors
-
-            vectors.settle(connection)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import apsw
 
 from qmd.index import catalogue, spaces
-from qmd.index.schema import SPAN
+from qmd.index.schema import SPAN, has_vectors
 from qmd.index.spaces import Space
 
 TYPE_CHECKING = False
@@ -47,11 +47,8 @@ class Waiting:
 
 
 def has_cuts(connection: apsw.Connection, hash: str) -> bool:
-    """Return True if a text was cut for any model."""
-    return (
-        spaces.exist(connection)
-        and connection.execute("SELECT 1 FROM brain_cuts WHERE hash = ?", (hash,)).fetchone() is not None
-    )
+    """Return True if a text was cut for any model; anything must have been embedded."""
+    return connection.execute("SELECT 1 FROM brain_cuts WHERE hash = ?", (hash,)).fetchone() is not None
 
 
 def prepare(connection: apsw.Connection) -> None:
@@ -263,10 +260,9 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
 
 
 def release(connection: apsw.Connection, hash: str) -> None:
-    """Drop the vectors of a text that has left the index, inside the caller's transaction."""
-    if spaces.exist(connection):
-        for (cut,) in connection.execute("SELECT id FROM brain_cuts WHERE hash = ?", (hash,)).fetchall():
-            drop_cut(connection, int(str(cut)))
+    """Drop the vectors of a text that has left the index, as ``has_cuts``, inside the caller's transaction."""
+    for (cut,) in connection.execute("SELECT id FROM brain_cuts WHERE hash = ?", (hash,)).fetchall():
+        drop_cut(connection, int(str(cut)))
 
 
 def drop_orphans(connection: apsw.Connection) -> int:
@@ -274,7 +270,7 @@ def drop_orphans(connection: apsw.Connection) -> int:
 
     Returns how many texts' chunks went.
     """
-    if not spaces.exist(connection):
+    if not has_vectors(connection):
         return 0
     also = " UNION SELECT layout FROM brain_renewals" if spaces.renewals_exist(connection) else ""
     rows: Any = connection.execute(

@@ -129,10 +129,13 @@ def matcher(mask: str) -> Callable[[str], bool]:
     A glob that begins with ``!`` excludes what the others match. Raises BadInput if a glob cannot be read.
     ``**/*.ext``, which nearly every collection uses, is a suffix test; the rest are regular expressions.
     """
+    if _is_suffix(mask):
+        suffix = mask[4:]
+        return lambda relative: relative.endswith(suffix)
     globs = [glob.removeprefix("./") for glob in split_mask(mask)]
     wanted = [glob for glob in globs if not _is_negative(glob)]
     suffixes = tuple(glob[4:] for glob in wanted if _is_suffix(glob))
-    if suffixes and len(suffixes) == len(globs):
+    if len(suffixes) == len(globs):
         return lambda relative: relative.endswith(suffixes)
     others = _compile(mask, [glob for glob in wanted if not _is_suffix(glob)])
     unwanted = _compile(mask, [glob[1:].removeprefix("./") for glob in globs if _is_negative(glob)])
@@ -140,7 +143,7 @@ def matcher(mask: str) -> Callable[[str], bool]:
 
 
 def _is_suffix(glob: str) -> bool:
-    return glob.startswith("**/*.") and not any(character in "*?[]{}()!/\\" for character in glob[4:])
+    return glob.startswith("**/*.") and not any(character in "*?[]{}()!/, \\" for character in glob[4:])
 
 
 def _is_negative(glob: str) -> bool:

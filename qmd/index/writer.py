@@ -1,115 +1,298 @@
-"""Writer: one document into the index, or out of it: its content, its row, its passages and its facts."""
+"""Documents into the index, or out of it: the content, the row, the passages, the facts and the full text."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import time
+from itertools import count
 
 import apsw
 
-from core import clock, sqlite
+from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import catalogue, facts, passages, terms, vectors
-from qmd.index.schema import NEXT_ID
-from qmd.index.segments import Merging, Rows
-from qmd.index.store import COUNT, Transaction
+from qmd.index import catalogue, facts, passages, segments, terms
+from qmd.index.schema import NEXT_ID, has_vectors
+from qmd.index.store import COUNT
 from qmd.index.walk import COARSE_TICK_NS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
 
-    class Changes(Protocol):
-        """Counts of what changed: ``qmd.index.update.Changes``."""
-
-        added: int
-        updated: int
+    from qmd.index.catalogue import Known
 
     Look = Callable[[str, str], int]
+
+# What became of a document; ABSENT: an empty text that the index did not have.
+ADDED, UPDATED, UNCHANGED, REMOVED, ABSENT = "added", "updated", "unchanged", "removed", "absent"
+CHANGED = (ADDED, UPDATED, REMOVED)
 
 # A transaction ends after so many seconds, so that other writers get their turn and a killed run keeps its work.
 _BATCH_S = 2.0
 # …and then a moment passes: SQLite's waiting writers look again every few ms, and would else find it taken each time.
 _TURN_S = 0.005
+# Characters of text after which the full text that is held is written: some hundred documents.
+_ENOUGH = 1 << 20
+
+_FACTS = (
+    "INSERT INTO brain_facts(document_id, hash, date, ended, dated, fields, policy) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+    " ON CONFLICT(document_id) DO UPDATE SET hash = ?2, date = ?3, ended = ?4, dated = ?5, fields = ?6, policy = ?7"
+)
+_FILE = (
+    "INSERT INTO brain_files(document_id, size, mtime_ns, inode, checked_ns) VALUES(?1, ?2, ?3, ?4, ?5)"
+    " ON CONFLICT(document_id) DO UPDATE SET size = ?2, mtime_ns = ?3, inode = ?4, checked_ns = ?5"
+)
 
 
-class Batch:
-    """``with batch:`` around each document; a transaction spans those of two seconds.
+class Writer:
+    """``with Writer(connection) as writer: writer.put(…)`` writes documents.
 
-    Inside a transaction that was open before, it neither begins nor commits one. Triggers are off from the first
-    document to ``end``: see ``Untriggered``. ``rows`` is for ``index`` and ``derive``, and is written before a commit.
+    A transaction spans the documents of two seconds; inside one that was open before, none begins or ends. A document
+    that fails takes the open transaction back, and ends the writing; what fails elsewhere does not. ``torn`` says which
+    it was.
+
+    The triggers that mirror ``documents`` into ``documents_fts`` are off: a statement with a trigger opens a savepoint,
+    and at a savepoint FTS5 writes out all that it holds in memory, which takes twice the time for a large update.
+    Instead, rows for the full text are held, and written in the order of their rowids before a commit.
+
+    Args:
+        merge: let FTS5 merge segments; otherwise ``qmd.index.segments.merge`` does so later.
     """
 
-    __slots__ = ("_begun", "_connection", "_outer", "_untriggered", "rows")
+    __slots__ = (
+        "_changed",
+        "_connection",
+        "_documents",
+        "_embedded",
+        "_held",
+        "_merge",
+        "_outer",
+        "_passages",
+        "_settings",
+        "_triggers",
+        "_until",
+        "_vectors",
+        "torn",
+    )
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, merge: bool = True) -> None:
         self._connection = connection
-        self._begun = 0.0
+        self._merge = merge
         self._outer = connection.in_transaction
-        self._untriggered: Untriggered | None = None
-        self.rows = Rows(connection)
+        self._until = 0.0
+        self._documents: dict[int, tuple[int, str, str, str]] = {}
+        self._passages: list[tuple[int, str, str]] = []
+        self._held = 0
+        self._changed = self._embedded = self.torn = False
 
-    def __enter__(self) -> None:
-        if self._untriggered is None:
-            self._untriggered = Untriggered(self._connection)
-            self._untriggered.__enter__()
-        if not self._connection.in_transaction:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._begun = time.monotonic()
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.rows.forget()
-            if not self._outer:
-                sqlite.roll_back(self._connection)
-            self._triggers_again()
-        elif not self._outer and time.monotonic() - self._begun > _BATCH_S:
-            self._commit()
-        elif self.rows.full:
-            self.rows.write()
-
-    def end(self) -> None:
-        """Commit what is open."""
-        self._commit()
-        self._triggers_again()
-
-    def _commit(self) -> None:
-        self.rows.write()
-        if self._connection.in_transaction and not self._outer:
-            self._connection.execute("COMMIT")
-            time.sleep(_TURN_S)
-
-    def _triggers_again(self) -> None:
-        if self._untriggered is not None:
-            self._untriggered.__exit__()
-            self._untriggered = None
-
-
-class Untriggered:
-    """``with Untriggered(connection):`` runs without the triggers that mirror ``documents`` into ``documents_fts``.
-
-    A statement with a trigger opens a savepoint, and at a savepoint FTS5 writes out all that it holds in memory: twice
-    the time for a large update. Whoever writes so mirrors the rows itself, as ``index`` and ``deactivate`` do.
-    """
-
-    __slots__ = ("_connection", "_were")
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._were = 1
-
-    def __enter__(self) -> Untriggered:
-        self._were = self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
-        if self._were:
-            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    def __enter__(self) -> Writer:
+        self._triggers = self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._were:
-            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if not self.torn:
+                self._commit()
+            elif not self._outer:
+                sqlite.roll_back(self._connection)
+        except apsw.Error:
+            if kind is None:
+                raise
+        finally:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, self._triggers)
+
+    def put(
+        self,
+        collection: str,
+        relative: str,
+        data: bytes,
+        status: os.stat_result,
+        *,
+        look: Look = policy_of,
+        checked_ns: int = 0,
+        keep: bool = False,
+    ) -> str:
+        """Index one file from its bytes; return what became of the document.
+
+        Args:
+            look: finds the document's policy (``core.redaction.policy_of``).
+            checked_ns: when the file was read, in ns since 1970; 0 for writers of the file itself, who trust its stat.
+            keep: see ``drop``, which an empty file amounts to.
+        """
+        self.begin()
+        text = data.decode("utf-8", "replace")
+        before = catalogue.known(self._connection, collection, relative)
+        if not text or text.isspace():
+            outcome = REMOVED if self._take_out(before, keep) else ABSENT
+        elif self._index(collection, relative, text, status, before, look, checked_ns):
+            outcome = UPDATED if before and before[2] else ADDED
+        else:
+            outcome = UNCHANGED
+        self.end(changed=outcome in CHANGED)
+        return outcome
+
+    def drop(self, collection: str, relative: str, *, keep: bool = False) -> bool:
+        """Take one file out of the index; return True if it was there. ``keep`` leaves its text to a later cleanup."""
+        self.begin()
+        gone = self._take_out(catalogue.known(self._connection, collection, relative), keep)
+        self.end(changed=gone)
+        return gone
+
+    def begin(self) -> None:
+        """Begin one document, and a transaction if none is open."""
+        self.torn = True
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._until = time.monotonic() + _BATCH_S
+            self._settings = [] if self._merge else segments.leave_merging(self._connection)
+        self._vectors = has_vectors(self._connection)
+
+    def end(self, *, changed: bool = False) -> None:
+        """End one document; commit if it is time to; ``changed``: documents are to be counted."""
+        self._changed |= changed
+        if not self._outer and time.monotonic() > self._until:
+            self._commit()
+            time.sleep(_TURN_S)
+        elif self._held > _ENOUGH:
+            self._write_full_text()
+        self.torn = False
+
+    def _commit(self) -> None:
+        self._write_full_text()
+        if self._outer or not self._connection.in_transaction:
+            return
+        if self._changed:
+            self._connection.execute(COUNT)
+        if self._embedded:
+            from qmd.index import vectors
+
+            vectors.note(self._connection)
+        segments.configure(self._connection, self._settings)
+        self._connection.execute("COMMIT")
+        self._changed = self._embedded = False
+
+    def _write_full_text(self) -> None:
+        self._connection.executemany(
+            "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)", self._documents.values()
+        )
+        self._connection.executemany("INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)", self._passages)
+        self._documents, self._passages, self._held = {}, [], 0
+
+    def _index(
+        self,
+        collection: str,
+        relative: str,
+        text: str,
+        status: os.stat_result,
+        before: Known | None,
+        look: Look,
+        checked_ns: int,
+    ) -> bool:
+        """Index one text; return True if anything changed. ``before`` is the row that the index has of the path."""
+        connection = self._connection
+        identity, old, active, described = before or (0, "", 0, "")
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        changed = not active or old != digest
+        policy = 0
+        if changed:
+            place = f"{collection}/{relative}"
+            policy = look(text, place)
+            title = facts.title(shown(text) if policy < 0 else text, relative)
+            modified = _iso_ms(status.st_mtime)
+            connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
+            if identity:
+                self._take_out_full_text(identity)
+                query = "UPDATE documents SET title = ?, hash = ?, modified_at = ?, active = 1 WHERE id = ?"
+                connection.execute(query, (title, digest, modified, identity))
+            else:
+                query = (
+                    "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active)"
+                    " VALUES(?, ?, ?, ?, ?, ?, 1)"
+                )
+                connection.execute(query, (collection, relative, title, digest, modified, modified))
+                identity = connection.last_insert_rowid()
+            path, title, body = map(terms.spaced_out, (place, title, text))
+            self._documents[identity] = identity, path, title, body
+            self._held += len(text)
+            self._note_vectors(digest)
+            if old and old != digest:
+                self.release(old)
+        changed |= self.derive(identity, digest, text, int(status.st_mtime), policy, described)
+        checked_ns = checked_ns or max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
+        connection.execute(_FILE, (identity, status.st_size, status.st_mtime_ns, status.st_ino, checked_ns))
+        return changed
+
+    def derive(self, identity: int, digest: str, text: str, mtime: int, policy: int = 0, described: str = "") -> bool:
+        """Write our tables for one document, between ``begin`` and ``end``: its facts, and its content's passages.
+
+        Args:
+            identity: the document's number.
+            digest: the hash of ``text``.
+            mtime: epoch seconds, the date of a text that names none.
+            policy: ``core.redaction.policy_of`` the document, 0 for not known: ``judge`` finds it.
+            described: the hash of the text that the index has facts of, "" for none.
+
+        Returns:
+            True if anything was missing.
+        """
+        connection = self._connection
+        if described != digest:
+            found = facts.read(text, mtime)
+            row = (identity, digest, found.date, found.ended, int(found.dated), found.packed(), policy)
+            connection.execute(_FACTS, row)
+        if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
+            return described != digest
+        bounds, bodies, words = passages.split(text)
+        first: int = connection.execute(NEXT_ID).get or 1
+        connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, bounds.tobytes()))
+        self._passages += zip(count(first), bodies, words, strict=False)
+        self._held += len(text)
+        return True
+
+    def _take_out(self, before: Known | None, keep: bool) -> bool:
+        """Take a document out; return True if it was there. ``keep`` leaves its row, inactive, and its text."""
+        if before is None or not before[2]:
+            return False
+        identity = before[0]
+        self._take_out_full_text(identity)
+        self._connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (identity,))
+        self._connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (identity,))
+        self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
+        self.release(before[1], keep=keep)
+        return True
+
+    def _take_out_full_text(self, identity: int) -> None:
+        if identity in self._documents:
+            self._write_full_text()  # the document's passages are held as well, and may go
+        self._connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
+
+    def release(self, digest: str, *, keep: bool = False) -> None:
+        """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
+        self._note_vectors(digest)
+        connection = self._connection
+        if catalogue.is_used(connection, digest):
+            return
+        query = "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?"
+        row: tuple[int, int] | None = connection.execute(query, (digest,)).fetchone()
+        if row:
+            connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (row[0], sum(row)))
+            connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
+        if self._vectors:
+            from qmd.index import vectors
+
+            vectors.release(connection, digest)
+        if not keep:
+            connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
+
+    def _note_vectors(self, digest: str) -> None:
+        """Have the documents with vectors counted where a text that has some comes or goes."""
+        if self._vectors:
+            from qmd.index import vectors
+
+            self._embedded |= vectors.has_cuts(self._connection, digest)
 
 
 def put(
@@ -120,41 +303,24 @@ def put(
     status: os.stat_result,
     *,
     merge: bool = True,
-    batch: Batch | None = None,
-    changes: Changes | None = None,
-    look: Look = policy_of,
 ) -> bool:
-    """Index one file from its bytes; return True if the index changed.
+    """Index one file from its bytes, as its writer; return True if the index changed."""
+    with Writer(connection, merge=merge) as writer:
+        return writer.put(collection, relative, data, status) in CHANGED
 
-    For writers of the file itself: its stat is trusted from now on.
 
-    Args:
-        merge: merge full-text segments now; otherwise ``qmd.index.segments.merge`` does so later.
-        batch: the full text is searchable once the batch has ended.
-        changes: counts the document.
-        look: finds the document's policy (``core.redaction.policy_of``).
-    """
-    checked = max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
-    text = data.decode("utf-8", "replace")
-    alone = not connection.in_transaction
-    with Transaction(connection), Untriggered(connection), Merging(connection, merge):
-        before = catalogue.known(connection, collection, relative)
-        if batch and before:
-            batch.rows.write()  # what is taken out may be among them
-        embedded = _has_vectors(connection, before)
-        if not text or text.isspace():
-            changed = deactivate(connection, before)
-        else:
-            changed = index(connection, collection, relative, text, status, checked, before, batch, look)
-            if alone:
-                embedded |= _has_vectors(connection, catalogue.known(connection, collection, relative))
-            if changes is not None and changed:
-                existed = before is not None and before[3]
-                changes.updated += bool(existed)
-                changes.added += not existed
-        if changed and alone:
-            _recount(connection, embedded)
-        return changed
+def drop(connection: apsw.Connection, collection: str, relative: str) -> bool:
+    """Take one file out of the index; return True if it was there."""
+    with Writer(connection) as writer:
+        return writer.drop(collection, relative)
+
+
+def drop_collection(connection: apsw.Connection, collection: str) -> None:
+    """Take every document of a collection out of the index; its files are not touched."""
+    paths = [path for _, _, path, *_ in catalogue.entries(connection, (collection,))]
+    with Writer(connection) as writer:
+        for path in paths:
+            writer.drop(collection, path)
 
 
 def of_cleaned(text: str, place: str) -> int:
@@ -171,170 +337,16 @@ def unknown(text: str, place: str) -> int:
     return 0
 
 
-def drop(connection: apsw.Connection, collection: str, relative: str, keep: bool = False) -> bool:
-    """Take one file out of the index; returns whether it was there. ``keep`` leaves its text to a later cleanup."""
-    alone = not connection.in_transaction
-    with Transaction(connection), Untriggered(connection):
-        before = catalogue.known(connection, collection, relative)
-        embedded = _has_vectors(connection, before)
-        gone = deactivate(connection, before, keep)
-        if gone and alone:
-            _recount(connection, embedded)
-        return gone
-
-
-def drop_collection(connection: apsw.Connection, collection: str) -> None:
-    """Take every document of a collection out of the index; its files are not touched."""
-    paths = [path for _, _, path, *_ in catalogue.entries(connection, (collection,))]
-    batch = Batch(connection)
-    for path in paths:
-        with batch:
-            drop(connection, collection, path)
-    batch.end()
-
-
-def _has_vectors(connection: apsw.Connection, row: tuple[Any, ...] | None) -> bool:
-    return row is not None and vectors.has_cuts(connection, row[1])
-
-
-def _recount(connection: apsw.Connection, embedded: bool) -> None:
-    """Note how many documents there are, and, where a text with vectors came or went, how many have theirs."""
-    connection.execute(COUNT)
-    if embedded:
-        vectors.note(connection)
-
-
-def index(
-    connection: apsw.Connection,
-    collection: str,
-    relative: str,
-    text: str,
-    status: os.stat_result,
-    checked_ns: int,
-    before: tuple[Any, ...] | None,
-    batch: Batch | None = None,
-    look: Look = policy_of,
-) -> bool:
-    """Index one text inside the caller's transaction, its triggers off; returns whether anything changed.
-
-    ``checked_ns`` is when the file was read, ``before`` the row that the index has of the path. With a ``batch``, its
-    full text is searchable once that has ended.
-    """
-    rows = batch.rows if batch else Rows(connection)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    identity: int = before[0] if before else 0
-    changed = not before or before[1] != digest or not before[3]
-    policy = 0
-    if changed:
-        policy = look(text, f"{collection}/{relative}")
-        title = facts.title(shown(text) if policy < 0 else text, relative)
-        modified = _iso_ms(status.st_mtime)
-        connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
-        if not identity:
-            connection.execute(
-                "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active)"
-                " VALUES(?, ?, ?, ?, ?, ?, 1)",
-                (collection, relative, title, digest, modified, modified),
-            )
-            identity = connection.last_insert_rowid()
-        else:
-            connection.execute(
-                "UPDATE documents SET title = ?, hash = ?, modified_at = ?, active = 1 WHERE id = ?",
-                (title, digest, modified, identity),
-            )
-            connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (identity,))
-        path = terms.spaced_out(f"{collection}/{relative}")
-        rows.document(identity, path, terms.spaced_out(title), terms.spaced_out(text))
-        if before and before[1] != digest:
-            _release(connection, before[1])
-    changed |= derive(connection, identity, digest, text, int(status.st_mtime), rows, policy, new=not before)
-    if batch is None:
-        rows.write()
-    stat = (status.st_size, status.st_mtime_ns, status.st_ino, checked_ns, identity)
-    _put(
-        connection,
-        "UPDATE brain_files SET size = ?, mtime_ns = ?, inode = ?, checked_ns = ? WHERE document_id = ?",
-        "INSERT INTO brain_files(size, mtime_ns, inode, checked_ns, document_id) VALUES(?, ?, ?, ?, ?)",
-        stat,
-        new=not before,
-    )
-    return changed
-
-
-def _put(connection: apsw.Connection, update: str, insert: str, bindings: tuple[Any, ...], *, new: bool) -> None:
-    """UPDATE, else INSERT. (INSERT OR REPLACE opens a savepoint: see ``Untriggered``.)"""
-    if not new:
-        connection.execute(update, bindings)
-        if connection.changes():
-            return
-    connection.execute(insert, bindings)
-
-
-def derive(
-    connection: apsw.Connection,
-    identity: int,
-    digest: str,
-    text: str,
-    mtime: int,
-    rows: Rows,
-    policy: int = 0,
-    *,
-    new: bool = False,
-) -> bool:
-    """Our tables for one document: its facts, and its content's passages (into ``rows``) unless they are there.
-
-    ``policy`` is ``core.redaction.policy_of`` the document, 0 for not known: ``judge`` finds it. A ``new`` document has
-    a number that none had before, and so no facts.
-    """
-    query = "SELECT hash FROM brain_facts WHERE document_id = ?"
-    row = None if new else connection.execute(query, (identity,)).fetchone()
-    fresh = row is not None and row[0] == digest
-    if not fresh:
-        found = facts.read(text, mtime)
-        _put(
-            connection,
-            "UPDATE brain_facts SET hash = ?, date = ?, ended = ?, dated = ?, fields = ?, policy = ?"
-            " WHERE document_id = ?",
-            "INSERT INTO brain_facts(hash, date, ended, dated, fields, policy, document_id)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (digest, found.date, found.ended, int(found.dated), found.packed(), policy, identity),
-            new=new,
-        )
-    if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
-        return not fresh
-    cut = passages.Cut(text)
-    first: int = connection.execute(NEXT_ID).get or 1
-    connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, cut.bounds.tobytes()))
-    for rowid, (body, words) in enumerate(cut.rows, first):
-        rows.passage(rowid, body, words)
-    return True
-
-
 def judge(connection: apsw.Connection) -> int:
-    """Look at each document that was not looked at under the present redaction policy; returns how many there were."""
+    """Look at each document that was not looked at under the present redaction policy; return how many there were."""
     found = catalogue.unjudged(connection)
-    batch = Batch(connection)
-    for identity, place, digest in found:
-        with batch:
+    with Writer(connection) as writer:
+        for identity, place, digest in found:
+            writer.begin()
             policy = policy_of(catalogue.text(connection, digest) or "", place)
             connection.execute("UPDATE brain_facts SET policy = ? WHERE document_id = ?", (policy, identity))
-    batch.end()
+            writer.end()
     return len(found)
-
-
-def deactivate(connection: apsw.Connection, before: tuple[Any, ...] | None, keep: bool = False) -> bool:
-    """Take a document out, inside the caller's transaction; returns whether it was there.
-
-    ``keep`` leaves its row, inactive, and its text.
-    """
-    if not before or not before[3]:
-        return False
-    connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (before[0],))
-    connection.execute("DELETE FROM documents_fts WHERE rowid = ?", (before[0],))
-    connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (before[0],))
-    connection.execute("DELETE FROM brain_files WHERE document_id = ?", (before[0],))
-    _release(connection, before[1], keep)
-    return True
 
 
 def heal(connection: apsw.Connection) -> int:
@@ -343,34 +355,19 @@ def heal(connection: apsw.Connection) -> int:
     Another program, the real qmd, writes such documents. Returns how many were found.
     """
     foreign = catalogue.underived(connection)
-    if not foreign:
-        return 0
-    batch = Batch(connection)
-    for identity, digest, modified in foreign:
-        with batch:
+    with Writer(connection) as writer:
+        for identity, digest, modified, described in foreign:
+            writer.begin()
             text = catalogue.text(connection, digest) or ""
-            derive(connection, identity, digest, text, modified or clock.now(), batch.rows)
-    with batch:
-        for _, digest, _ in catalogue.unused_passages(connection):
-            _release(connection, digest)
-    batch.end()
+            writer.derive(identity, digest, text, modified or int(time.time()), described=described)
+            writer.end()
+        for _, digest, _ in catalogue.unused_passages(connection) if foreign else ():
+            writer.begin()
+            writer.release(digest)
+            writer.end()
     return len(foreign)
 
 
-def _release(connection: apsw.Connection, digest: str, keep: bool = False) -> None:
-    """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
-    if catalogue.is_used(connection, digest):
-        return
-    row: Any = connection.execute(
-        "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?", (digest,)
-    ).fetchone()
-    if row:
-        connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (row[0], row[0] + row[1]))
-        connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
-    vectors.release(connection, digest)
-    if not keep:
-        connection.execute("DELETE FROM content WHERE hash = ?", (digest,))
-
-
 def _iso_ms(instant: float) -> str:
-    return f"{clock.iso(instant)[:-1]}.{int(instant * 1000) % 1000:03d}Z"
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(instant))
+    return f"{seconds}.{int(instant * 1000) % 1000:03d}Z"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     # (size, mtime_ns, inode) as of the last reading; None where another program indexed the file.
     Stat = tuple[int, int, int] | None
 
-# Notes of documents that a command is writing (``runtime.capture.unindexed``), below ``state/``.
+# Notes of documents that a command is writing (``runtime.capture.documents``), below ``state/``.
 UNINDEXED = "unindexed"
 # A blank file is never indexed. A larger one is not opened to find out.
 _BLANK_BYTES = 4096

@@ -58,10 +58,10 @@ def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "",
 def _heal(home: Home) -> None:
     """Index the note of a command that was killed: what it said must not be noted twice."""
     from core.config import load
-    from runtime.capture import unindexed
+    from runtime.capture import documents
 
     try:
-        unindexed.heal(home, load(home))
+        documents.heal(home, load(home))
     except BrainError:
         return  # writing the note says what is wrong with the configuration
 

@@ -15,7 +15,7 @@ from core.errors import BadInput
 from core.files import open_regular, write_atomic
 from runtime.asking.documents import NotFound
 from runtime.asking.envelope import SCHEME
-from runtime.capture import inbox, unindexed
+from runtime.capture import documents, inbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def store(home: Home, stored: Stored, *, edited: bool = True) -> str:
     if "date" in meta:
         meta["date"] = Timestamp(str(meta["date"]))
     before = os.stat(stored.path)
-    with unindexed.writing(home, stored.path) as note:
+    with documents.writing(home, stored.path) as note:
         write_atomic(stored.path, render(meta, stored.body))
         if not edited:
             os.utime(stored.path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -143,7 +143,7 @@ def remove(home: Home, stored: Stored) -> str:
 
     A chain closes over it: the entry that it superseded is superseded by its own successor, or is in force again.
     """
-    with unindexed.writing(home, stored.path) as note:
+    with documents.writing(home, stored.path) as note:
         os.unlink(stored.path)
         warning = _unindex(home, stored.path)
         note.indexed = not warning
@@ -194,12 +194,11 @@ def replace(stored: Stored, text: str) -> Stored:
 def _unindex(home: Home, path: str) -> str:
     from core.config import load
     from core.errors import BrainError
-    from runtime.capture.indexing import drop_file
 
     try:
-        place = inbox.place(load(home), path)
+        place = documents.place(load(home), path)
         if place is not None:
-            drop_file(home, *place)
+            documents.drop_file(home, *place)
     except (BrainError, OSError) as error:
         return f"the file is gone, the index still has it ({error}): run `brain index`"
     return ""

@@ -16,13 +16,12 @@ from core.document import Timestamp, render
 from core.errors import BadInput, Internal
 from core.files import sync_folder, write_atomic
 from core.text import clean, one_line
-from runtime.capture import unindexed
+from runtime.capture import documents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from core.config import Config
     from core.home import Home
 
 TYPES = ("note", "decision", "rejected", "idea", "todo", "question", "reference", "preference")
@@ -107,7 +106,7 @@ def write(
         "supersedes": supersedes,
         "schema": SCHEMA,
     }
-    with unindexed.writing(home, path) as note:
+    with documents.writing(home, path) as note:
         try:
             write_atomic(path, render(meta, f"{heading(type, title)}\n\n{body}{_grounds(why, others)}"))
         except OSError as error:
@@ -185,26 +184,13 @@ def index_entry(home: Home, path: str) -> tuple[str, bool, str]:
 
         home.make()
         config = load(home)
-        found = place(config, path)
+        found = documents.place(config, path)
         if found is None:
             return "", False, f"no collection in {config.path} holds {home.inbox}: `ask` will not find this note"
         collection, relative = found
         uri = f"qmd://{collection}/{relative}"
-        from runtime.capture.indexing import index_file
-
-        index_file(home, config, collection, join(config.collections[collection].path, relative))
+        documents.index_file(home, config, collection, join(config.collections[collection].path, relative))
     except Exception as error:  # noqa: BLE001 - retrying a note that is already kept would make it two
         reason = str(error) or type(error).__name__
         return uri, False, f"the note is kept, but not yet indexed ({reason}): run `brain index`"
     return uri, True, ""
-
-
-def place(config: Config, path: str) -> tuple[str, str] | None:
-    """Return (collection, path below it) of the innermost collection that holds ``path``."""
-    real = os.path.realpath(path)
-    best: tuple[int, str, str] | None = None
-    for name, collection in config.collections.items():
-        base = os.path.realpath(collection.path)
-        if real.startswith(join(base, "")) and (best is None or len(base) > best[0]):
-            best = (len(base), name, os.path.relpath(real, base))
-    return None if best is None else best[1:]

@@ -21,7 +21,7 @@ from core.locks import FileLock
 from core.tombstones import Tombstones
 from ingest.session.units import stem
 from runtime import distill_queue
-from runtime.capture import unindexed
+from runtime.capture import documents
 from runtime.distill import distillate as sources
 from runtime.distill.distiller import OutOfBudget, Unfit
 
@@ -120,7 +120,7 @@ def run(
             held.enter_context(FileLock(join(home.state, "distill.lock"), 0))
         except LockContention:
             raise LockContention("another run of brain distill is at work", "wait for it to end") from None
-        unindexed.heal(home, config)
+        documents.heal(home, config)
         keys = _chosen(home, config, asked)
         step = _Step(home, config, distiller, queue, report)
         for done, key in enumerate(keys):
@@ -275,14 +275,12 @@ class _Step:
         A model takes minutes, in which the session may go on, or be forgotten: says ``changed`` or ``gone`` then, and
         writes nothing. Whoever forgets holds the same lock.
         """
-        from runtime.capture.indexing import index_file
-
         file = sources.file_of(self._config, sources.DISTILLED, source.path)
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
             if not _is_forgotten(self._home, source) and not sources.changed(self._config, source):
-                with unindexed.writing(self._home, file) as note:
+                with documents.writing(self._home, file) as note:
                     write_atomic(file, data)
-                    index_file(self._home, self._config, sources.DISTILLED, file)
+                    documents.index_file(self._home, self._config, sources.DISTILLED, file)
                     note.indexed = True
                 return "written"
             there = os.path.exists(sources.file_of(self._config, *key))
@@ -293,8 +291,6 @@ class _Step:
 
     def _drop(self, key: Key) -> None:
         """Remove what was distilled from a document that is gone, from disk and from the index."""
-        from runtime.capture.indexing import drop_file
-
         _, path = key
         with FileLock(join(self._home.state, "index.lock"), _LOCK_WAIT_S):
             source = sources.load(self._config, *key)
@@ -303,9 +299,9 @@ class _Step:
             if sources.known(self._config, path).get("source_uri") != f"qmd://{key[0]}/{path}":
                 return
             file = sources.file_of(self._config, sources.DISTILLED, path)
-            with unindexed.writing(self._home, file) as note:
+            with documents.writing(self._home, file) as note:
                 os.unlink(file)
-                drop_file(self._home, sources.DISTILLED, path)
+                documents.drop_file(self._home, sources.DISTILLED, path)
                 note.indexed = True
 
     def _done(self, key: Key, source: Source | None) -> None:

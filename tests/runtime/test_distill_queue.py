@@ -37,10 +37,11 @@ _STEPS = st.lists(st.tuples(st.sampled_from(["add", "done", "dead"]), st.sampled
 def test_adding_one_alone_adds_what_adding_among_many_does(steps: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         homes = Home(one), Home(other)
+        homes[1].make()
         among = PendingQueue(homes[0])
         for step, name in steps:
             if step == "add":
-                assert PendingQueue(homes[1]).add_alone("brain", name) == among.add("brain", name)
+                assert distill_queue.add(homes[1], "brain", name) == among.add("brain", name)
             else:
                 among.end("brain", name, step)
                 PendingQueue(homes[1]).end("brain", name, step)
@@ -50,9 +51,9 @@ def test_adding_one_alone_adds_what_adding_among_many_does(steps: list[tuple[str
 def test_a_journal_of_what_is_done_is_kept_short(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distill_queue, "_COMPACT_BYTES", 2000)
     for _ in range(50):
-        assert PendingQueue(home).add_alone("brain", "a.md")
+        assert distill_queue.add(home, "brain", "a.md")
         assert PendingQueue(home).end("brain", "a.md", "done")
-    assert PendingQueue(home).add_alone("brain", "b.md")
+    assert distill_queue.add(home, "brain", "b.md")
     assert waiting(home) == ["b.md"]
     assert os.path.getsize(distill_queue.path(home)) < 2300
 
@@ -72,8 +73,8 @@ def test_however_much_waits_adding_one_parses_no_more_than_its_own_rows(
         return fold(data)
 
     monkeypatch.setattr(distill_queue, "_fold", counted)
-    assert PendingQueue(home).add_alone("brain", "new.md")
-    assert not PendingQueue(home).add_alone("brain", "7.md")
+    assert distill_queue.add(home, "brain", "new.md")
+    assert not distill_queue.add(home, "brain", "7.md")
     assert [json.loads(row)["path"] for row in parsed] == ["7.md"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,10 +14,9 @@ from typing import Any
 import apsw
 import pytest
 
-from qmd.index import writer
-from qmd.index.segments import TABLES, Merging, merge
+from qmd.index.segments import TABLES, leave_merging, merge
 from qmd.index.store import Transaction, open_index
-from qmd.index.writer import Batch, put
+from qmd.index.writer import Writer, put
 from tests.qmd.corpus import indexed, write
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,7 +140,8 @@ def test_a_write_that_fails_leaves_no_setting_behind(index: str) -> None:
     connection = open_index(index, write=True)
 
     def torn() -> None:
-        with Transaction(connection), Merging(connection, False):
+        with Transaction(connection):
+            leave_merging(connection)
             assert _settings(connection, "documents_fts")["automerge"] == 0
             raise ZeroDivisionError
 
@@ -165,11 +166,12 @@ if sys.argv[3] == "between":
     segments.merge(connection, lambda: next(steps, None) is None and kill())
 else:
     connection.execute("BEGIN IMMEDIATE")
-    with segments.Merging(connection, sys.argv[3] == "merging"):
-        for table in segments.TABLES:
-            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', 16)")
-        connection.execute("INSERT INTO documents_fts(rowid, body) VALUES(10000, 'common torn')")
-        kill()
+    if sys.argv[3] == "writing":
+        segments.leave_merging(connection)
+    for table in segments.TABLES:
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', 16)")
+    connection.execute("INSERT INTO documents_fts(rowid, body) VALUES(10000, 'common torn')")
+    kill()
 """
 
 
@@ -192,9 +194,8 @@ def test_a_kill_loses_nothing_and_the_next_one_goes_on(index: str, when: str, st
     connection.close()
 
 
-def _index(connection: apsw.Connection, batch: Batch, path: Path) -> None:
-    status = os.stat(path)
-    writer.index(connection, "notes", path.name, path.read_text(), status, status.st_mtime_ns + 1, None, batch)
+def _index(writer: Writer, path: Path) -> str:
+    return writer.put("notes", path.name, path.read_bytes(), os.stat(path))
 
 
 def _found(connection: apsw.Connection, word: str) -> tuple[int, int]:
@@ -204,60 +205,90 @@ def _found(connection: apsw.Connection, word: str) -> tuple[int, int]:
     return documents, passages
 
 
-def test_a_batch_is_searchable_by_others_once_it_has_ended(tmp_path: Path) -> None:
+def test_what_a_writer_wrote_is_searchable_by_others_once_it_has_ended(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     write(Path(folder.path), {"b.md": "penguin"})
-    batch = Batch(connection)
-    with batch:
-        _index(connection, batch, Path(folder.path) / "b.md")
-    batch.end()
+    with Writer(connection) as writer:
+        _index(writer, Path(folder.path) / "b.md")
     reader = open_index(str(tmp_path / "index.sqlite"))
     assert _found(reader, "penguin") == (1, 1)
     reader.close()
     connection.close()
 
 
-def test_what_was_rolled_back_is_not_written_by_the_next_batch(tmp_path: Path) -> None:
+def test_what_was_rolled_back_is_not_written_by_the_next_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     write(Path(folder.path), {"b.md": "penguin", "c.md": "heron"})
-    batch = Batch(connection)
 
-    def torn() -> None:
-        with batch:
-            _index(connection, batch, Path(folder.path) / "b.md")
-            _index(connection, batch, Path(folder.path) / "missing.md")
+    def full(*_: object) -> None:
+        raise apsw.FullError("database or disk is full")
 
-    with pytest.raises(FileNotFoundError):
-        torn()
-    with batch:
-        _index(connection, batch, Path(folder.path) / "c.md")
-    batch.end()
+    def torn(writer: Writer) -> None:
+        with writer:
+            _index(writer, Path(folder.path) / "b.md")
+            monkeypatch.setattr("qmd.index.passages.split", full)
+            _index(writer, Path(folder.path) / "c.md")
+
+    writer = Writer(connection)
+    with pytest.raises(apsw.FullError):
+        torn(writer)
+    assert writer.torn
+    assert not connection.in_transaction
+    monkeypatch.undo()
+    with Writer(connection) as writer:
+        _index(writer, Path(folder.path) / "c.md")
     assert _found(connection, "penguin") == (0, 0)
     assert _found(connection, "heron") == _found(connection, "walrus") == (1, 1)
     connection.close()
 
 
-def test_much_text_is_written_before_the_batch_ends(tmp_path: Path) -> None:
+def test_whole_documents_stay_where_something_else_fails(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "walrus"})
+    write(Path(folder.path), {"b.md": "penguin"})
+    writer = Writer(connection)
+
+    def two() -> None:
+        with writer:
+            _index(writer, Path(folder.path) / "b.md")
+            _index(writer, Path(folder.path) / "missing.md")
+
+    with pytest.raises(FileNotFoundError):
+        two()
+    assert not writer.torn
+    assert _found(connection, "penguin") == (1, 1)
+    connection.close()
+
+
+def test_triggers_are_on_again_whatever_happens(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": "walrus"})
+    for name in ("a.md", "missing.md"):
+        with contextlib.suppress(FileNotFoundError), Writer(connection) as writer:
+            assert not connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+            _index(writer, Path(folder.path) / name)
+        assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+    connection.close()
+
+
+def test_much_text_is_written_before_the_writer_ends(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     write(Path(folder.path), {"b.md": "penguin rope " * 100_000})
-    batch = Batch(connection)
-    with batch:
-        _index(connection, batch, Path(folder.path) / "b.md")
-    assert not batch.rows.full
-    assert _found(connection, "penguin")[0] == 1
-    batch.end()
+    with Writer(connection) as writer:
+        _index(writer, Path(folder.path) / "b.md")
+        assert _found(connection, "penguin")[0] == 1
     connection.close()
 
 
 def test_a_document_that_comes_twice_in_one_batch_is_found_by_its_last_words_only(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": "walrus"})
     path = Path(folder.path) / "b.md"
-    batch = Batch(connection)
-    for text in ("penguin", "heron", "heron"):
-        write(Path(folder.path), {"b.md": text})
-        with batch:
-            put(connection, "notes", "b.md", path.read_bytes(), os.stat(path), batch=batch)
-    batch.end()
+    outcomes = []
+    with Writer(connection) as writer:
+        for text in ("penguin", "heron", "heron"):
+            write(Path(folder.path), {"b.md": text})
+            outcomes.append(_index(writer, path))
+    assert outcomes == ["added", "updated", "unchanged"]
     assert _found(connection, "penguin") == (0, 0)
     assert _found(connection, "heron") == (1, 1)
     assert connection.execute("PRAGMA integrity_check").get == "ok"

@@ -9,7 +9,7 @@ import pytest
 from core.errors import EngineMissing
 from qmd.index import cleanup, spaces, vectors
 from qmd.index.rebuilding import Rebuild
-from qmd.index.schema import SPAN
+from qmd.index.schema import SPAN, has_vectors
 from qmd.index.spaces import Space
 from qmd.index.store import Transaction
 from qmd.index.update import update
@@ -52,7 +52,7 @@ def rebuilt(connection: apsw.Connection, folder: Folder) -> None:
 
 def test_an_index_without_vectors_has_none_of_their_tables(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "alpha"})
-    assert not spaces.exist(connection)
+    assert not has_vectors(connection)
     assert spaces.listed(connection) == []
     assert vectors.pending(connection, None) == {"notes": 1}
     assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'brain_chunks'").fetchone() is None

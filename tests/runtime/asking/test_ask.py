@@ -184,7 +184,7 @@ def test_a_note_is_called_by_its_own_title(shelf: Shelf) -> None:
     file = Path(shelf.config.collections["inbox"].path, "n.md")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("---\ntitle: Why sqlite\n---\n\nthe pelican\n")
-    from runtime.capture.indexing import index_file
+    from runtime.capture.documents import index_file
 
     index_file(shelf.home, shelf.config, "inbox", str(file))
     assert shelf.ask("pelican")["hits"][0]["title"] == "Why sqlite"

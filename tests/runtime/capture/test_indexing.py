@@ -16,7 +16,8 @@ from qmd.index.store import open_index
 from runtime import distill_queue
 from runtime.asking.ask import Asker, Request
 from runtime.capture import indexing
-from runtime.capture.indexing import index, index_file
+from runtime.capture.documents import index_file
+from runtime.capture.indexing import index
 from tests.ingest.transcripts import Script, lines, save, text
 
 
@@ -168,7 +169,7 @@ def test_what_fails_while_indexing_is_raised_and_nothing_hangs(
     def full(*_: object, **_named: object) -> bool:
         raise apsw.FullError("database or disk is full")
 
-    monkeypatch.setattr(qmd.index.writer, "put", full)
+    monkeypatch.setattr(qmd.index.writer.Writer, "put", full)
     with pytest.raises(Exception, match="disk is full"):
         _run(home, tmp_path / "many")
 

@@ -35,9 +35,9 @@ brain.entry()
 """
 RENAME = ["os rename before", "os rename after"]
 INDEX = [
-    "runtime.capture.indexing index_file before",
-    "runtime.capture.indexing index_file after",
-    "runtime.capture.unindexed _remove before",
+    "runtime.capture.documents index_file before",
+    "runtime.capture.documents index_file after",
+    "runtime.capture.documents _remove before",
 ]
 ADDED = ["runtime.capture.articles _index before", "runtime.capture.articles _index after"]
 COMMANDS = {

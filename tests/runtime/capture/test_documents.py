@@ -15,7 +15,7 @@ from core.config import load
 from core.errors import LockContention, Refused
 from core.home import Home
 from runtime.asking.ask import Asker, Request
-from runtime.capture import entries, indexing, unindexed
+from runtime.capture import documents, entries, indexing
 from runtime.capture.capture import capture
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked
@@ -29,10 +29,10 @@ SAID = "tokens refresh sixty seconds early, under one lock"
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv.pop(1))
-from runtime.capture import indexing
+from runtime.capture import documents
 def killed(*given):
     os.kill(os.getpid(), signal.SIGKILL)
-indexing.index_file = indexing.drop_file = killed
+documents.index_file = documents.drop_file = killed
 import brain
 brain.entry()
 """
@@ -133,7 +133,7 @@ def test_what_cannot_be_indexed_now_is_indexed_by_the_next_command(
         raise LockContention("another process is writing")
 
     with monkeypatch.context() as patch:
-        patch.setattr(indexing, "index_file", busy)
+        patch.setattr(documents, "index_file", busy)
         entry = capture(shelf.home, SAID)
         assert "not yet indexed" in entry.warning
         capture(shelf.home, "the harbour office closes at noon on Fridays")
@@ -145,8 +145,8 @@ def test_what_cannot_be_indexed_now_is_indexed_by_the_next_command(
 
 def test_a_command_at_work_keeps_its_note(shelf: Shelf) -> None:
     path = os.path.join(shelf.home.inbox, "2026", "05", "a.md")
-    with unindexed.writing(shelf.home, path) as note:
-        unindexed.heal(shelf.home, shelf.config)
+    with documents.writing(shelf.home, path) as note:
+        documents.heal(shelf.home, shelf.config)
         assert len(_notes(shelf.home)) == 1
         note.indexed = True
     assert _notes(shelf.home) == []
@@ -154,11 +154,11 @@ def test_a_command_at_work_keeps_its_note(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"/elsewhere/a.md", b"\xff\xfe", b"a\0b"])
 def test_a_note_of_nothing_goes(shelf: Shelf, data: bytes) -> None:
-    with unindexed.writing(shelf.home, "/elsewhere/a.md"):
+    with documents.writing(shelf.home, "/elsewhere/a.md"):
         pass
     (name,) = _notes(shelf.home)
     Path(shelf.home.state, "unindexed", name).write_bytes(data)
-    unindexed.heal(shelf.home, shelf.config)
+    documents.heal(shelf.home, shelf.config)
     assert _notes(shelf.home) == []
 
 
