@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Less room than this counts as none.
 _LEAST_BYTES = 1 << 20
+# A transaction writes no more to a log.
+_MOST_LOG_BYTES = 256 << 20
 # Errors of SQLite and Python for damaged bytes. A text that is no UTF-8 is a ValueError.
 DAMAGE = (
     apsw.CorruptError,
@@ -29,10 +31,6 @@ DAMAGE = (
 def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
     """Open the database at ``path``, unless its file system is full.
 
-    SQLite maps the ``-shm`` file, for which it writes one byte of each 4096 (``unixShmMap`` in
-    https://sqlite.org/src/file/src/os_unix.c). If blocks are smaller, or are copied on write, a change in the mapping
-    needs a further block. Without a free one, the kernel ends the process by SIGBUS.
-
     Raises apsw.FullError if the file system is full, BadInput if a file or the folder may not be written to, otherwise
     what SQLite raises.
     """
@@ -40,7 +38,94 @@ def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPE
         raise failure
     if is_full(os.path.dirname(path)):
         raise apsw.FullError("database or disk is full")
-    return apsw.Connection(path, flags=flags)
+    connection = apsw.Connection(path, flags=flags)
+    if flags & apsw.SQLITE_OPEN_READWRITE and os.path.exists(path):
+        try:
+            _allocate(connection)
+        except apsw.FullError:
+            connection.close()
+            raise
+        except apsw.Error:
+            return connection  # damaged or locked: the caller's first statement raises the error again
+    return connection
+
+
+def write_ahead(connection: apsw.Connection) -> None:
+    """Give a database from ``connect`` a write-ahead log. Raises apsw.FullError if the disk has no room for it."""
+    connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    _allocate(connection)
+
+
+def _allocate(connection: apsw.Connection) -> None:
+    """Allocate the blocks of the ``-shm`` file before SQLite maps the file.
+
+    To extend the file, SQLite writes one byte of each 4096 (``unixShmMap`` in
+    https://sqlite.org/src/file/src/os_unix.c). If blocks are smaller, a change in the mapping needs a further block.
+    Without a free one, the kernel ends the process by SIGBUS. Blocks that are copied on write may still need one.
+    """
+    if connection.pragma("journal_mode") != "wal":  # reading opens the -shm file, which empties an abandoned one
+        return
+    path = connection.db_filename("main")
+    shared, size = f"{path}-shm", _shared_bytes(path, connection.pragma("page_size"))
+    if _has_blocks(shared, size) or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        # Without support by the file system, the C library writes into each block; nobody else may meanwhile.
+        connection.execute("BEGIN IMMEDIATE")
+    except apsw.BusyError:
+        return  # the writer that holds the lock has allocated them
+    try:
+        descriptor = _descriptor(shared)
+        if descriptor is not None and not _has_blocks(shared, size):
+            os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        raise apsw.FullError("database or disk is full") from error
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def _shared_bytes(path: str, page: int) -> int:
+    """Return the size of the ``-shm`` file when the log of the database at ``path`` has filled the disk.
+
+    A disk with more room than ``_MOST_LOG_BYTES`` does not fill up within a transaction, and the next connection
+    allocates what is missing. A block of 32 KB holds 4096 pages, the first one 34 fewer
+    (https://sqlite.org/walformat.html#the_wal_index_file_format).
+    """
+    room = os.statvfs(os.path.dirname(path) or ".")
+    try:
+        log = os.stat(f"{path}-wal").st_size
+    except OSError:
+        log = 0
+    pages = (log + min(room.f_bavail * room.f_frsize, _MOST_LOG_BYTES)) // page + 34
+    return (pages // 4096 + 1) * 32_768
+
+
+def _has_blocks(path: str, size: int) -> bool:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return found.st_size >= size and found.st_blocks * 512 >= size
+
+
+def _descriptor(path: str) -> int | None:
+    """Return the descriptor by which SQLite has the file at ``path`` open, None if the system does not list it.
+
+    A descriptor of our own would remove SQLite's locks of the file when it is closed
+    (https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
+    """
+    try:
+        found = os.stat(path)
+        numbers = os.listdir("/dev/fd")
+    except OSError:
+        return None
+    for number in numbers:
+        try:
+            if os.path.samestat(os.fstat(int(number)), found):
+                return int(number)
+        except OSError:
+            continue  # the listing's own, or one that another thread has closed
+    return None
 
 
 def denied(path: str) -> BrainError | None:

@@ -6,18 +6,21 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from core.home import Home
 from tests.conftest import Brain
 from tests.test_concurrency import check_integrity, session, transcripts
 
-# SQLite allocates a byte of each 4096 in its -shm file. So a block of this size leaves the rest of a page without one.
+# SQLite writes a byte of each 4096 of its -shm file. So blocks of this size leave the rest of a page without one.
 _BLOCK = "1024"
 _SESSIONS = 6
+ROOT = Path(__file__).resolve().parent.parent
 Fill = Callable[[int], None]
 
 
@@ -36,6 +39,43 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"nothing can be mounted here: {mounted.stderr.decode().strip()}")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
+
+
+# A database that was opened while there was room, and that another process's files left without any.
+_WRITER = """
+import os, sys
+import apsw
+from core.sqlite import connect, write_ahead
+
+database, ballast, free = sys.argv[1], sys.argv[2], int(sys.argv[3])
+connection = connect(database)
+write_ahead(connection)
+room = os.statvfs(os.path.dirname(ballast))
+with open(ballast, "wb") as stream:
+    os.posix_fallocate(stream.fileno(), 0, room.f_bavail * room.f_frsize - free)
+try:
+    for _ in range(100):
+        connection.execute("INSERT INTO texts VALUES (randomblob(2500))")
+except apsw.FullError:
+    print("full")
+"""
+
+
+def test_a_writer_outlives_a_disk_that_others_fill_after_it_was_opened(disk: Path) -> None:
+    database, ballast = disk / "texts.sqlite", disk / "ballast"
+    made = apsw.Connection(str(database))
+    made.execute("PRAGMA journal_mode=WAL; CREATE TABLE texts (text)").fetchall()
+    made.close()
+    for free in range(20_000, 60_000, 4_000):
+        done = subprocess.run(
+            [sys.executable, "-c", _WRITER, str(database), str(ballast), str(free)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, "full\n"), (free, done.stderr)
+        ballast.unlink()
 
 
 @pytest.fixture

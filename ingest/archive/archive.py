@@ -23,7 +23,7 @@ import zstandard
 
 from core.errors import BrainError, DiskFull, EngineMissing, Internal, LockContention
 from core.home import Home
-from core.sqlite import connect
+from core.sqlite import connect, write_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -284,7 +284,8 @@ def open_catalogue(path: str) -> apsw.Connection:
     connection = connect(path)
     connection.set_busy_timeout(10_000)
     # A commit to a write-ahead log is one sync, to a rollback journal four, and a hook waits for each.
-    connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=full").fetchall()
+    connection.execute("pragma secure_delete=on; pragma synchronous=full").fetchall()
+    write_ahead(connection)
     if connection.pragma("user_version") != _VERSION:
         with connection:
             connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};").fetchall()

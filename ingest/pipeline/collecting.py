@@ -15,7 +15,7 @@ import apsw
 
 from core.home import make_private
 from core.locks import FileLock
-from core.sqlite import connect
+from core.sqlite import connect, write_ahead
 from ingest import registry
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
@@ -122,7 +122,8 @@ def _prepared(path: str, schema: str) -> apsw.Connection:
     connection = connect(path)
     try:
         connection.set_busy_timeout(BUSY_MS)
-        connection.execute("pragma secure_delete=on; pragma journal_mode=wal; pragma synchronous=normal").fetchall()
+        connection.execute("pragma secure_delete=on; pragma synchronous=normal").fetchall()
+        write_ahead(connection)
         connection.execute(schema)
     except BaseException:
         connection.close()

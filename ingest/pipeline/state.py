@@ -13,7 +13,7 @@ import apsw
 
 from core import wal
 from core.home import Home, make_private
-from core.sqlite import connect, roll_back
+from core.sqlite import connect, roll_back, write_ahead
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest.pipeline.remade import DAMAGE, set_aside
 
@@ -113,8 +113,8 @@ class State:
 
     def _prepare(self) -> None:
         self._connection.set_busy_timeout(_BUSY_MS)
-        # fetchall: apsw stops at the first row that a statement gives.
-        self._connection.execute("pragma synchronous=normal; pragma journal_mode=wal").fetchall()
+        self._connection.execute("pragma synchronous=normal")
+        write_ahead(self._connection)
         if self._connection.pragma("user_version") != _VERSION:
             self._upgrade()
 

@@ -126,7 +126,8 @@ def _prepare_for_writing(connection: apsw.Connection, path: str) -> None:
     # apsw stops at the first row a statement gives, and some pragmas give one: fetchall runs them all.
     if not os.path.getsize(path):
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL").fetchall()  # for `give_back`; a new file takes it alone
-    connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_mode=WAL").fetchall()
+    connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL").fetchall()
+    sqlite.write_ahead(connection)
     # Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the WAL short.
     connection.execute("PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000; PRAGMA temp_store=MEMORY").fetchall()
     schema.ensure(connection)

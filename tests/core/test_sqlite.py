@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import apsw
 import pytest
 
-from core.sqlite import connect, is_full
+from core.sqlite import connect, is_full, write_ahead
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,27 @@ def test_no_database_is_opened_where_less_than_a_megabyte_is_free(
 
 def test_a_folder_that_is_not_there_is_not_full(tmp_path: Path) -> None:
     assert not is_full(str(tmp_path / "gone"))
+
+
+def test_the_file_that_writers_share_has_its_blocks_before_the_first_change(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    connection = connect(str(path))
+    write_ahead(connection)
+    shared = (tmp_path / "a.sqlite-shm").stat()
+    assert shared.st_blocks * 512 >= shared.st_size >= 32_768
+
+
+def test_allocating_blocks_keeps_the_locks_of_a_connection_that_is_open(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.sqlite")
+    first = connect(path)
+    write_ahead(first)
+    first.execute("CREATE TABLE texts (text); BEGIN IMMEDIATE; INSERT INTO texts VALUES ('a')")
+    connect(path).close()
+    again = subprocess.run(
+        [sys.executable, "-c", f"import apsw; apsw.Connection({path!r}).execute('BEGIN IMMEDIATE')"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "BusyError" in again.stderr
+    first.execute("COMMIT")

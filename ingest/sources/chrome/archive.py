@@ -17,7 +17,7 @@ import apsw
 
 from core.errors import Internal
 from core.home import Home, make_private
-from core.sqlite import connect
+from core.sqlite import connect, write_ahead
 from core.tombstones import Tombstones
 from ingest.session.zones import Zones, day_number, iso_day
 
@@ -224,9 +224,8 @@ class Archive:
         try:
             self._connection.set_busy_timeout(_BUSY_MS)
             # Removed rows must be gone from the file, not only from the table.
-            self._connection.execute(
-                "pragma secure_delete=on; pragma synchronous=normal; pragma journal_mode=wal"
-            ).fetchall()
+            self._connection.execute("pragma secure_delete=on; pragma synchronous=normal").fetchall()
+            write_ahead(self._connection)
             if self._connection.pragma("user_version") != _VERSION:
                 with self._connection:
                     self._connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};")
