@@ -31,3 +31,22 @@ def parse_iso(text: str) -> int | None:
         return int(instant.timestamp())
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def first_written(*values: object) -> int | None:
+    """Return the first of ``values`` that is a text with a date or date-time, as epoch seconds; None if none is.
+
+    A day that a person wrote down is a day where the person is.
+    """
+    for value in values:
+        if not (isinstance(value, str) and value[4:5] == value[7:8] == "-"):
+            continue
+        instant, day = parse_iso(value), value.strip()
+        if instant is not None and len(day) > len("YYYY-MM-DD"):
+            return instant
+        if instant is not None:
+            try:
+                return int(time.mktime((int(day[:4]), int(day[5:7]), int(day[8:]), 0, 0, 0, 0, 0, -1)))
+            except (OverflowError, ValueError):
+                return instant  # a year that the C library does not know
+    return None

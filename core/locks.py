@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from os.path import dirname
+from os.path import dirname, samestat
 
 from core.errors import LockContention
 from core.home import PRIVATE_FILE, make_private
@@ -29,41 +29,31 @@ class FileLock:
 
     def __enter__(self) -> FileLock:
         deadline = time.monotonic() + self.wait_s
-        while True:
-            make_private(dirname(self.path))
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-            try:
-                self._acquire(descriptor, deadline)
-                if self._is_there(descriptor):
-                    break
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
-        self._descriptor = descriptor
+        while not self._acquire():
+            if time.monotonic() >= deadline:
+                raise LockContention(
+                    f"another brain process is writing (held {self.path} for over {self.wait_s:g} s)",
+                    "wait for it to end, then run the command again; `brain explain` shows what runs",
+                )
+            time.sleep(_POLL_S)
         return self
 
-    def _acquire(self, descriptor: int, deadline: float) -> None:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise LockContention(
-                        f"another brain process is writing (held {self.path} for over {self.wait_s:g} s)",
-                        "wait for it to end, then run the command again; `brain explain` shows what runs",
-                    ) from None
-                time.sleep(_POLL_S)
-
-    def _is_there(self, descriptor: int) -> bool:
-        """Return True if the path still names this file: ``brain restore`` may have renamed its folder."""
-        held = os.fstat(descriptor)
+    def _acquire(self) -> bool:
+        """Return True if the lock is ours, and its path still names its file: ``brain restore`` renames folders."""
+        make_private(dirname(self.path))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         try:
-            named = os.stat(self.path)
-        except FileNotFoundError:
-            return False
-        return (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if samestat(os.fstat(descriptor), os.stat(self.path)):
+                self._descriptor = descriptor
+                return True
+        except (BlockingIOError, FileNotFoundError):
+            pass  # held by another process, or renamed
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        return False
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)

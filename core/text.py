@@ -1,7 +1,7 @@
 """Text from outside, made safe to store, to print and to hand to a model.
 
 A terminal obeys characters that nobody sees, and a model reads them. `_FORMATS` and `_LETTERS` are the one table of
-them; `printable` takes them out of everything that is shown, except where a visible character needs one (`_needed`).
+them; `printable` takes them out of everything that is shown, except where a visible character needs one (`_NEEDED`).
 Stored text keeps them.
 """
 
@@ -45,6 +45,37 @@ _LETTERS = (
     (0xFFA0, 0xFFA0),  # halfwidth Hangul filler
     (0xE0100, 0xE01EF),  # variation selectors 17 to 256
 )
+# The hidden characters that a visible one needs.
+# Characters with an emoji's forms: a superset of Emoji (https://www.unicode.org/reports/tr51/).
+_PICTURES = (
+    "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+# The signs that take a consonant's vowel away in Indic scripts (canonical combining class 9).
+_VIRAMAS = (
+    "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714"
+    "\u1715\u1734\u17d2\u1a60\u1b44\u1baa\u1bab\u1bf2\u1bf3\u2d7f\ua806\ua82c\ua8c4\ua953\ua9c0\uaaf6\uabed"
+    "\U00010a3f\U00011046\U00011070\U0001107f\U000110b9\U00011133\U00011134\U000111c0\U00011235\U000112ea"
+    "\U0001134d\U00011442\U000114c2\U000115bf\U0001163f\U000116b6\U0001172b\U00011839\U0001193d\U0001193e"
+    "\U000119e0\U00011a34\U00011a47\U00011a99\U00011c3f\U00011d44\U00011d45\U00011d97"
+)
+# Arabic and Syriac letters and their marks.
+_CURSIVE = "\u0620-\u077f\u0860-\u08ff\ufb50-\ufdff\ufe70-\ufefc"
+# Tags that may follow the black flag: England, Scotland, Wales (gbeng, gbsct, gbwls, each with the cancel tag).
+_REGIONS = (
+    "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    "|\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+    "|\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"
+)
+_NEEDED = (
+    rf"(?<=[{_PICTURES}])\ufe0f?\u200d(?=[{_PICTURES}])"  # one picture of several: a family, a heart on fire
+    rf"|(?<=[{_PICTURES}])[\ufe0e\ufe0f]"  # a picture as text or in colour
+    r"|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a keycap
+    rf"|(?<=\U0001f3f4)(?:{_REGIONS})"
+    # Half forms and conjuncts (RFC 5892, A.1 and A.2; Bengali has a joiner before the virama, too).
+    rf"|(?<=[{_VIRAMAS}])[\u200c\u200d]|[\u200c\u200d](?=[{_VIRAMAS}])"
+    rf"|(?<=[{_CURSIVE}])[\u200c\u200d](?=[{_CURSIVE}])"  # the forms of the letters on both sides
+)
 # Keys with values that name something: such values must stay exact to be of use to a program.
 NAMES = frozenset("id chunk uri path docid resume file entry_id session_id parent collection".split())
 
@@ -58,38 +89,8 @@ def _compiled() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     import re
 
     hidden = "".join(f"{chr(first)}-{chr(last)}" for first, last in (*_FORMATS, *_LETTERS))
-    _patterns = (re.compile(_ESCAPES), re.compile(_CONTROLS), re.compile(f"({_needed()})|[{hidden}]"))
+    _patterns = (re.compile(_ESCAPES), re.compile(_CONTROLS), re.compile(f"({_NEEDED})|[{hidden}]"))
     return _patterns
-
-
-def _needed() -> str:
-    """Return the pattern of the hidden characters that a visible one needs."""
-    # Characters with an emoji's forms: a superset of Emoji (https://www.unicode.org/reports/tr51/).
-    pictures = (
-        "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
-        "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-    )
-    # The signs that take a consonant's vowel away in Indic scripts (canonical combining class 9).
-    viramas = (
-        "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714"
-        "\u1715\u1734\u17d2\u1a60\u1b44\u1baa\u1bab\u1bf2\u1bf3\u2d7f\ua806\ua82c\ua8c4\ua953\ua9c0\uaaf6\uabed"
-        "\U00010a3f\U00011046\U00011070\U0001107f\U000110b9\U00011133\U00011134\U000111c0\U00011235\U000112ea"
-        "\U0001134d\U00011442\U000114c2\U000115bf\U0001163f\U000116b6\U0001172b\U00011839\U0001193d\U0001193e"
-        "\U000119e0\U00011a34\U00011a47\U00011a99\U00011c3f\U00011d44\U00011d45\U00011d97"
-    )
-    # Arabic and Syriac letters and their marks.
-    cursive = "\u0620-\u077f\u0860-\u08ff\ufb50-\ufdff\ufe70-\ufefc"
-    # Tags that may follow the black flag: England, Scotland, Wales (gbeng, gbsct, gbwls, each with the cancel tag).
-    regions = "|".join("".join(chr(0xE0000 + ord(each)) for each in f"gb{name}\x7f") for name in ("eng", "sct", "wls"))
-    return (
-        rf"(?<=[{pictures}])\ufe0f?\u200d(?=[{pictures}])"  # one picture of several: a family, a heart on fire
-        rf"|(?<=[{pictures}])[\ufe0e\ufe0f]"  # a picture as text or in colour
-        r"|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a keycap
-        rf"|(?<=\U0001f3f4)(?:{regions})"
-        # Half forms and conjuncts (RFC 5892, A.1 and A.2; Bengali has a joiner before the virama, too).
-        rf"|(?<=[{viramas}])[\u200c\u200d]|[\u200c\u200d](?=[{viramas}])"
-        rf"|(?<=[{cursive}])[\u200c\u200d](?=[{cursive}])"  # the forms of the letters on both sides
-    )
 
 
 def clean(text: str) -> str:

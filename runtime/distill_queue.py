@@ -86,13 +86,13 @@ def add(home: Home, collection: str, relative: str) -> bool:
 
     Of all that waits, only the rows about this document are parsed. The journal is left for others to compact.
     """
-    needle, key = json.dumps(relative).encode(), (collection, relative)
+    needle, key, journal = json.dumps(relative).encode(), (collection, relative), path(home)
     with locked(home):
-        data = read_or_none(path(home)) or b""
+        data = read_or_none(journal) or b""
         # Where the name does not stand as we write it, nothing is lost: the document is added once more.
         if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
             return False
-        _write(path(home), [_row(*key)])
+        _write(journal, [_row(*key)])
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, file_path
@@ -14,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
+
+    from runtime.capture.indexing import Progress
 
 # So many failures are shown; --json has more, and the counts have all.
 _SHOWN = 5
@@ -63,26 +66,18 @@ def run(args: Args, context: Context) -> int:
     """Index, and print the ledger."""
     import gc
 
-    from cli.progress import Bar
-    from runtime.capture.indexing import index
-
     # Parsed records live until their document is written, and hardly any of them form a cycle.
     gc.set_threshold(_COLLECT, 50, 50)
     roots = [os.path.abspath(os.path.expanduser(root)) for root in getattr(args, "from")]
     if args.dry_run:
         return _rehearse(args, context, roots)
-    with Bar() as bar:
-        report = index(
-            context.home,
-            config.load(context.home),
-            source=args.source,
-            roots=roots or None,
-            trust_stat=args.new,
-            rebuild=args.rebuild,
-            from_archive=args.from_archive,
-            enqueue=args.queue,
-            progress=bar,
-        )
+    if sys.stderr.isatty():
+        from cli.progress import Bar
+
+        with Bar() as bar:
+            report = _index(args, context, roots, bar)
+    else:
+        report = _index(args, context, roots, None)
     context.fields["settled"] = _settle(context)
     for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
         context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
@@ -100,6 +95,22 @@ def run(args: Args, context: Context) -> int:
             warn(f"brain: not read: {verifier.orphans_phrase(report['unnamed'])}")
             warn(f"fix: {verifier.orphans_fix(context.home)}")
     return _exit_code(failure, args)
+
+
+def _index(args: Args, context: Context, roots: list[str], progress: Progress | None) -> dict[str, Any]:
+    from runtime.capture.indexing import index
+
+    return index(
+        context.home,
+        config.load(context.home),
+        source=args.source,
+        roots=roots or None,
+        trust_stat=args.new,
+        rebuild=args.rebuild,
+        from_archive=args.from_archive,
+        enqueue=args.queue,
+        progress=progress,
+    )
 
 
 def _settle(context: Context) -> int:

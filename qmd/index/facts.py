@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from posixpath import basename, splitext
 from typing import Any
 
-from core import clock, document, frontmatter, jsonb
+import apsw
+
+from core import clock, document, frontmatter
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -27,7 +28,7 @@ class Facts:
 
     def packed(self) -> bytes:
         """Return the fields as JSONB, as ``brain_facts.fields`` stores them."""
-        return jsonb.pack(self.fields)
+        return apsw.jsonb_encode(self.fields)
 
 
 def read(text: str, mtime: int) -> Facts:
@@ -38,36 +39,13 @@ def read(text: str, mtime: int) -> Facts:
         meta = document.fields(text[found[0] : found[1]]) or {}
         fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}
         fields = dict(list(fields.items())[:_MAX_FIELDS])
-    start = _instant(fields, "date", "created")
-    end = _instant(fields, "ended", "updated")
+    start = clock.first_written(fields.get("date"), fields.get("created"))
+    end = clock.first_written(fields.get("ended"), fields.get("updated"))
     # `date_source: mtime` marks a date that is the file's, not the document's own: it still orders, but does not date.
     dated = (start is not None or end is not None) and fields.get("date_source") != "mtime"
     first = start if start is not None else end if end is not None else mtime
     last = end if end is not None else first
     return Facts(first, max(first, last), dated, fields)
-
-
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-def _instant(fields: dict[str, Any], *names: str) -> int | None:
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, str) and _DATE.match(value) and (instant := _parse(value)) is not None:
-            return instant
-    return None
-
-
-def _parse(text: str) -> int | None:
-    instant = clock.parse_iso(text)
-    if instant is None or len(text.strip()) > len("YYYY-MM-DD"):
-        return instant
-    # A day that a person wrote down is a day where the person is.
-    year, month, day = map(int, text.strip().split("-"))
-    try:
-        return int(time.mktime((year, month, day, 0, 0, 0, 0, 0, -1)))
-    except (OverflowError, ValueError):
-        return instant
 
 
 def _plain(value: Any) -> Any:
