@@ -19,15 +19,11 @@ else:
     finally:  # whoever wants the package gets the whole of it
         del sys.modules["collections"], sys.modules["collections.abc"]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def pack(value: object) -> bytes:
-    """``value`` (dict, list, str, int, finite float, bool, None) as JSONB."""
-    return apsw.jsonb_encode(value)
-
-
-def unpack(blob: bytes) -> object:
-    """The value of a JSONB blob. Raises ValueError where it is not one."""
-    if not apsw.jsonb_detect(blob):
-        raise ValueError("not JSONB")
-    value: object = apsw.jsonb_decode(blob)
-    return value
+# Return a value (dict, list, str, int, finite float, bool, None) as JSONB.
+pack: Callable[[object], bytes] = apsw.jsonb_encode
+# Return the value of a JSONB blob. Raises ValueError if the blob is none.
+unpack: Callable[[bytes], object] = apsw.jsonb_decode

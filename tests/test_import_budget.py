@@ -57,8 +57,6 @@ OURS = {
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "runtime.asking.freshness",
-    "runtime.asking.steps",
-    "runtime.asking.plan",
     "runtime.asking.request",
 }
 # What a question imports where a resident process answers it.

@@ -17,7 +17,7 @@ from qmd.index.schema import SPAN
 from qmd.index.store import open_index
 from qmd.search import hybrid, semantic
 from qmd.search.search import Searcher
-from runtime.asking.steps import default_filters
+from runtime.asking.ask import default_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
 from runtime.asking.ask import Request
-from runtime.asking.plan import MODES
+from runtime.asking.request import MODES
 
 if TYPE_CHECKING:
     from core.config import Config

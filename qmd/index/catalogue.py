@@ -43,19 +43,26 @@ class Document:
 
     __slots__ = ("collection", "date", "dated", "ended", "fields", "hash", "id", "is_clean", "path", "title")
 
+    if TYPE_CHECKING:
+        id: int
+        collection: str
+        path: str
+        title: str
+        hash: str
+        date: int
+        ended: int
+        dated: bool
+        fields: dict[str, Any]
+        is_clean: bool
+
     def __init__(self, row: Row) -> None:
-        self.id: int = row[0]
-        self.collection: str = row[1]
-        self.path: str = row[2]
-        self.hash: str = row[4]
-        self.date: int = row[5]
-        self.ended: int = row[6]
-        self.dated = bool(row[7])
-        self.fields: dict[str, Any] = _fields(row[8])
-        self.is_clean = row[9] == REDACTION
+        self.id, self.collection, self.path, found, self.hash, self.date, self.ended, dated, fields, policy = row[:10]
+        self.dated, self.is_clean = bool(dated), policy == REDACTION
+        value = unpack(fields)
+        self.fields = value if isinstance(value, dict) else {}
         own = self.fields.get("title")
         # The frontmatter's own title, else the one that qmd's rules find in the text.
-        self.title: str = own if isinstance(own, str) and own.strip() else row[3]
+        self.title = own if isinstance(own, str) and own.strip() else found
 
     def field(self, name: str) -> str | None:
         """Return a field of the frontmatter as text, None if it has no value."""
@@ -69,11 +76,6 @@ class Document:
     def texts(self, *names: str) -> list[str | None]:
         """Return fields of the frontmatter as ``field`` does."""
         return [self.field(name) for name in names]
-
-
-def _fields(packed: bytes) -> dict[str, Any]:
-    value = unpack(packed)
-    return value if isinstance(value, dict) else {}
 
 
 class Filters:
@@ -108,8 +110,12 @@ class Filters:
         if not self.collections:
             return False
         # Most collections of a configuration are empty, among them those that are asked by name alone.
-        names = [name for (name,) in connection.execute("SELECT name FROM store_collections")]
-        return any(has_any(connection, name) for name in names if name not in self.collections)
+        query = (
+            "SELECT 1 FROM store_collections s"
+            f" WHERE s.name NOT IN ({','.join('?' * len(self.collections))})"
+            " AND EXISTS (SELECT 1 FROM documents d WHERE d.collection = s.name AND d.active = 1)"
+        )
+        return connection.execute(query, self.collections).fetchone() is not None
 
     def sql(self) -> tuple[str, list[Any]]:
         """Return a condition over ``documents d JOIN brain_facts f``, and its bindings."""
@@ -301,11 +307,11 @@ def dates(connection: apsw.Connection, ids: Iterable[int]) -> Iterator[tuple[int
 # Counts.
 
 
-def has_any(connection: apsw.Connection, collection: str = "") -> bool:
-    """Return True if there is a document, in ``collection`` if one is named."""
-    condition, bindings = (" AND collection = ?", (collection,)) if collection else ("", ())
+def has_any(connection: apsw.Connection, *collections: str) -> bool:
+    """Return True if there is a document, in one of ``collections`` if any are named."""
+    condition = f" AND collection IN ({','.join('?' * len(collections))})" if collections else ""
     query = f"SELECT 1 FROM documents WHERE active = 1{condition} LIMIT 1"
-    return connection.execute(query, bindings).fetchone() is not None
+    return connection.execute(query, collections).fetchone() is not None
 
 
 def count(connection: apsw.Connection, filters: Filters) -> int:

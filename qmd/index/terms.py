@@ -136,7 +136,7 @@ class Terms:
     ``names[t]`` is the term as the user wrote it; ``stems[i]`` the words of phrase i as the index stores them.
     """
 
-    __slots__ = ("count", "names", "only_stop_words", "phrases", "stems", "term")
+    __slots__ = ("count", "names", "phrases", "stems", "term")
 
     def __init__(self) -> None:
         self.phrases: list[str] = []
@@ -144,7 +144,6 @@ class Terms:
         self.term: list[int] = []
         self.count: list[float] = []
         self.names: list[str] = []
-        self.only_stop_words = False
 
 
 class Analyzer:
@@ -170,25 +169,25 @@ class Analyzer:
         return self._porter(text.encode())
 
     def analyze(self, question: str, drop: str = "") -> Terms:
-        """Return the terms of ``question`` without stop words, unless nothing else remains, and without the words of
-        ``drop``.
+        """Return the terms of ``question`` without stop words and without the words of ``drop``, unless nothing else
+        remains.
 
         Identifiers, paths and flags (``src/auth/token.py``, ``--no-verify``, ``getUserName``) are terms of their words,
         and of the words in that order.
         """
         terms = Terms()
         index: dict[str, int] = {}
-        if drop and drop in question:
-            before, _, after = question.partition(drop)
-            question = f"{before} {after}"
-        chunks = spaced_out(question).split()
+        asked = question.replace(drop, " ", 1) if drop else question
+        chunks = spaced_out(asked).split()
         content = [(chunk, self.tokens(chunk)) for chunk in chunks]
         kept = [
             (chunk, tokens)
             for chunk, tokens in content
             if any(word not in STOP for _, _, word in tokens) or (len(tokens) > 1 and _is_code(chunk))
         ]
-        only_stop_words = terms.only_stop_words = not kept
+        if drop and not kept:
+            return self.analyze(question)  # the date was all there is to look for: its words, then
+        only_stop_words = not kept
         for chunk, tokens in kept or content:
             if len(terms.count) >= _MOST_TERMS:
                 break
@@ -199,7 +198,7 @@ class Analyzer:
                 words = [word for _, _, word in tokens][:12]
                 self._add_phrase(terms, index, words, [stem for _, stem, _ in tokens][:12], 1.0)
             self._add_humps(terms, index, chunk)
-        self._add_cjk_pairs(terms, index, question)
+        self._add_cjk_pairs(terms, index, asked)
         return terms
 
     def _add(self, terms: Terms, index: dict[str, int], stem: str, word: str, count: float) -> None:

@@ -70,14 +70,9 @@ class Scored:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.document_points = 0.0
-        self.passage_points = 0.0
-        self.span_points = 0.0
-        self.date_points = 0.0
-        self.name_points = 0.0
+        self.document_points = self.passage_points = self.span_points = self.date_points = self.name_points = 0.0
         self.evidence_points = 0.0
-        self.passage = 0
-        self.token = 0
+        self.passage = self.token = 0
 
     @property
     def word_points(self) -> float:
@@ -93,10 +88,6 @@ class Scored:
     def points(self) -> float:
         """Return all points: for words, for the date, and for the name that is asked for."""
         return self.match_points + self.name_points
-
-    def score(self, perfect: float) -> float:
-        """Return the points as a share (0-1) of ``perfect``, the points of a perfect match."""
-        return min(1.0, self.points / perfect)
 
     def parts(self) -> dict[str, float]:
         """Return the summands, for people."""
@@ -164,7 +155,7 @@ def evidence(
     """Return how much speaks for there being an answer at all (0-1).
 
     Args:
-        share: the best document's points by words, as a share (0-1) of a perfect match (``_Ranking.share``).
+        share: the best document's points by words, as a share (0-1) of a perfect match (``Ranking.rank``).
         passages: how many the index has; in more, more match by chance. 0 if no word matches.
         cosine: that of the nearest chunk; None if no vector took part.
         level: the cosine that questions reach without an answer; None if it is not known.

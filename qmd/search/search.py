@@ -4,7 +4,7 @@ FTS5 clamps the inverse document frequency of common terms, and its value differ
 nominated rows are scored here, with one unclamped weight for all three scales. No text is read for it: an auxiliary
 function hands out the positions that the index holds (https://sqlite.org/fts5.html#extending_fts5).
 
-``_Ranking.rank`` lists the steps; ``qmd/search/scoring.py`` has the constants and the formulas.
+``Ranking.rank`` lists the steps; ``qmd/search/scoring.py`` has the constants and the formulas.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from qmd.search.snippets import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any, Protocol
 
     from qmd.index.catalogue import Filters
-    from qmd.search.parallel_read import SecondReader
+    from qmd.search.parallel_read import Later, SecondReader
     from qmd.vectors.knn import Meaning, Near, Nearest
 
     # A row of a full-text table: (rowid, length in average lengths, rows of the table, positions by phrase and column).
     Located = tuple[int, float, int, Any]
+    # A full-text table and what is nominated from it: its name, the weights of its columns, what restricts its rows,
+    # and how many rows, at least and for each document that is wanted.
+    Table = tuple[str, str, Callable[[str], str], int, int]
 
     class Boost(Protocol):
         """A lift of documents by their date: periods to look at, and how well a document matches (0-1)."""
@@ -37,31 +40,18 @@ if TYPE_CHECKING:
         def match(self, date: int, ended: int) -> float: ...
 
 
-class Explanation:
-    """Why a document ranks where it does.
-
-    ``rank`` counts from 1 among the ``candidates`` that were scored; ``nominated`` is False for a document that was
-    scored only because it was asked about. ``terms`` has a row a term: its name, the passages that have it, its weight
-    and how often the document has it.
-    """
-
-    __slots__ = ("candidates", "nominated", "parts", "rank", "score", "terms")
-
-    def __init__(self) -> None:
-        self.rank = 0
-        self.candidates = 0
-        self.nominated = False
-        self.score = 0.0
-        self.parts: dict[str, float] = {}
-        self.terms: list[dict[str, Any]] = []
+# A document's path does not count.
+_TITLE, _INNER = scoring.TITLE_WEIGHT, scoring.INNER_WEIGHT
+DOCUMENTS: Table = (
+    "documents_fts", f"0, {_TITLE}, 1", catalogue.only_documents, scoring.NOMINATED_DOCUMENTS, 1
+)  # fmt: skip
+PASSAGES: Table = ("brain_passages", f"1, {_INNER}", catalogue.only_passages, scoring.NOMINATED_PASSAGES, 2)
 
 
 class Searcher:
     """Any number of searches over one connection; independent reads run in parallel on ``second``.
 
-    Attributes describe the last search. ``share``: what its best document has of what endless matches of every term
-    would give. ``passages``: how many there are to search. ``cosine``: that of the nearest chunk, None if no vector
-    took part. ``covered``: as ``scoring.covered``, None if there are passages enough to know rare words.
+    ``last`` is the search that ranked the last answer; None if nothing was ranked for it.
     """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
@@ -69,14 +59,11 @@ class Searcher:
     _made = 0
 
     def __init__(self, connection: apsw.Connection, second: SecondReader | None = None) -> None:
-        self.connection = connection
-        self.second = second
+        self.connection, self.second = connection, second
         self.analyzer = Analyzer(connection)
-        self.share = 0.0
-        self.passages = 0
-        self.cosine: float | None = None
-        self.covered: float | None = None
+        self.last: Ranking | None = None
         self._rows: list[Located] = []
+        self._skip = 0
         Searcher._made += 1
         self._function = f"brain_positions_{Searcher._made}"
         connection.register_fts5_function(self._function, self._collect)
@@ -91,6 +78,7 @@ class Searcher:
         boost: Boost | None = None,
         drop: str = "",
         meaning: Meaning | None = None,
+        parts: bool = False,
     ) -> list[Hit]:
         """Return the best ``limit`` documents, best first; equal scores fall in the order they were indexed.
 
@@ -102,74 +90,60 @@ class Searcher:
             boost: lifts documents by their date.
             drop: the part of the question that names the date; its words count only if nothing else remains.
             meaning: the question's vector, to be blended with words; ``vec0`` must be loaded.
+            parts: each hit lists the points that its score is made of.
 
         Raises apsw.Error.
         """
+        self.last = None
         if strict:
             from qmd.search import lex
 
             return lex.strict(self.connection, question, limit, filters)
-        ranking = _Ranking(self, filters, limit)
-        ranking.rank(question, boost, drop, meaning)
-        self.share, self.passages = ranking.share, ranking.passages
-        self.cosine, self.covered = ranking.cosine, ranking.covered
-        return ranking.hits(limit)
+        self.last = ranking = Ranking(self, filters, limit, boost, meaning)
+        ranking.rank(question, drop)
+        return ranking.hits(parts=parts)
 
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the documents that ended last: a walk through time, no search. Raises apsw.Error."""
-        hits = [Hit(row, 1.0, {}) for row in catalogue.newest(self.connection, filters, limit)]
+        self.last = None
+        hits = [Hit(row, 1.0) for row in catalogue.newest(self.connection, filters, limit)]
         for hit in hits:
             snippets.fill(self.connection, self.analyzer, hit, Scored())
         return hits
 
-    def explain(
-        self, question: str, document: int, *, filters: Filters, boost: Boost | None = None, drop: str = ""
-    ) -> Explanation:
-        """Return how ``document`` ranks for ``question``, also if it is not nominated. Raises apsw.Error."""
-        ranking = _Ranking(self, filters, watched=document)
-        ranking.rank(question, boost, drop)
-        return ranking.explanation(document)
-
-    def locate(self, table: str, match: str, ids: set[int], skip: int) -> list[Located]:
+    def locate(self, table: Table, match: str, ids: Collection[int], skip: int) -> list[Located]:
         """Return where the phrases of ``match`` are in the rows ``ids``, without the first ``skip`` phrases."""
         if not ids:
             return []
-        self._rows.clear()
-        among = ",".join(map(str, ids))
-        self.connection.execute(
-            f"SELECT {self._function}({table}) FROM {table} WHERE {table} MATCH ? AND +rowid IN ({among})", (match,)
-        ).fetchall()
-        rows = [(rowid, length, total, places[skip:]) for rowid, length, total, places in self._rows]
-        self._rows.clear()
-        return rows
+        name, among = table[0], ",".join(map(str, ids))
+        query = f"SELECT {self._function}({name}) FROM {name} WHERE {name} MATCH ? AND +rowid IN ({among})"
+        self._rows, self._skip = [], skip
+        self.connection.execute(query, (match,)).fetchall()
+        return self._rows
 
     def _collect(self, api: apsw.FTS5ExtensionApi, *_: object) -> None:
         average = api.column_total_size(-1) / max(1, api.row_count)
-        places = [api.phrase_locations(index) for index in range(api.phrase_count)]
+        places = [api.phrase_locations(index) for index in range(self._skip, api.phrase_count)]
         self._rows.append((api.rowid, api.column_size(-1) / max(1.0, average), api.row_count, places))
 
 
-class _Query:
-    """A question for FTS5: ``nominating`` matches its rarest terms; ``full`` all, after ``skip`` phrases that steer.
+class Query:
+    """A question's terms for FTS5: ``nominating`` matches the rarest; ``full`` all, after ``skip`` phrases that steer.
 
     ``terms[i]`` is the term of phrase i of ``full``, after those; ``frequencies[t]`` the passages that have term t.
     """
 
     __slots__ = ("frequencies", "full", "nominating", "skip", "terms")
 
-    def __init__(self, terms: Terms, known: list[int]) -> None:
-        """Build both expressions; ``known`` is how many passages have each phrase.
-
-        Phrases that no passage has are left out, unless no passage has any.
-        """
+    def __init__(self, terms: Terms, connection: apsw.Connection) -> None:
+        """Build both expressions. Phrases that no passage has are left out, unless no passage has any."""
+        # A phrase of several words is in at most as many passages as its rarest word.
+        query = "SELECT doc FROM brain_terms WHERE term = ?"
+        known = [min(connection.execute(query, (stem,)).get or 0 for stem in stems) for stems in terms.stems]
         live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
-        rare: list[int] = []
-        spent = 0
-        for index in sorted(live, key=known.__getitem__):
-            if rare and spent + known[index] > scoring.ROW_BUDGET:
-                break
-            rare.append(index)
-            spent += known[index]
+        rare = sorted(live, key=known.__getitem__)
+        if sum(known) > scoring.ROW_BUDGET:
+            rare = _affordable(rare, known)
         self.nominating = " OR ".join(terms.phrases[index] for index in rare)
         self.full, self.skip = " OR ".join(terms.phrases[index] for index in live), 0
         if len(rare) < len(live):
@@ -180,331 +154,256 @@ class _Query:
             self.frequencies[term] += frequency
 
 
-class _Ranking:
-    """One ranked search; ``watched`` is a document that is scored even if it is not nominated."""
+def _affordable(rare: list[int], known: list[int]) -> list[int]:
+    """Return the first phrases of ``rare`` that ``scoring.ROW_BUDGET`` rows allow; the first is always taken."""
+    spent = known[rare[0]]
+    for place, index in enumerate(rare[1:], 1):
+        spent += known[index]
+        if spent > scoring.ROW_BUDGET:
+            return rare[:place]
+    return rare
 
-    def __init__(self, searcher: Searcher, filters: Filters, limit: int = 0, watched: int = 0) -> None:
-        self._searcher = searcher
-        self._connection = searcher.connection
-        self._filters = filters
-        self._restricted = filters.restrict(searcher.connection)
-        self._limit = limit
-        self._watched = watched
-        self._nominated = True
-        self._watched_counts: list[float] = []
-        self._terms = Terms()
-        self._query: _Query | None = None
+
+class Ranking:
+    """One ranked search.
+
+    ``scored`` has the points of each candidate. ``scores`` has what the candidates are ranked by; ``full`` is the score
+    of a perfect match. ``best`` is the most points for words. ``evidence`` (0-1) is None if nothing is known about it.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        filters: Filters,
+        limit: int,
+        boost: Boost | None = None,
+        meaning: Meaning | None = None,
+    ) -> None:
+        self._searcher, self._connection = searcher, searcher.connection
+        self._filters, self._restricted = filters, filters.restrict(searcher.connection)
+        self._limit, self._boost, self._meaning = limit, boost, meaning
         self._named: set[int] = set()
-        self._scored: dict[int, Scored] = {}
-        # The weight of each term in a row, and in a span.
-        self._weights: list[float] = []
-        self._span_weights: list[float] = []
-        self._perfect = 1.0
-        # The terms that each document has, where there are too few passages to tell what is rare.
-        self._held: dict[int, set[int]] | None = None
-        self._nearest: Nearest | None = None
-        self._blend: dict[int, float] | None = None
+        # The documents of the days that are lifted, as a condition of SQL.
+        self._of_days = ""
+        self._later: Later | None = None
+        self.nearest: Nearest | None = None
         self._shown_by_meaning: dict[int, Near] = {}
-        self.share = 0.0
-        self.passages = 0
-        self.cosine: float | None = None
-        self.covered: float | None = None
+        self.scored: dict[int, Scored] = {}
+        self.best, self.full, self._passages = 0.0, 1.0, 0
+        # The terms that each document has, where there are too few passages to know what is rare.
+        self._held: dict[int, set[int]] | None = None
+        self.evidence: float | None = None
 
-    def rank(self, question: str, boost: Boost | None, drop: str, meaning: Meaning | None = None) -> None:
+    def rank(self, question: str, drop: str = "") -> None:
         """Nominate and score."""
-        self._analyze(question, drop)
-        self._find_named(question)
-        self._score_words(boost)
-        best = max((candidate.word_points for candidate in self._scored.values()), default=0.0)
-        self.share = best / self._perfect
-        self._add_nearest(meaning)
-        self._add_dates(boost, best)
-        self._put_named_first()
-        self._blend_meaning(meaning, best)
+        self.terms = self._searcher.analyzer.analyze(question, drop)
+        self.query = Query(self.terms, self._connection)
+        name = question.removesuffix("()")
+        if all(part.isidentifier() for part in name.split(".")):
+            self._find_named(name)
+        if self._boost is not None:
+            self._find_days(self._boost)
+        if self.terms.phrases:
+            self._score_documents(self._score_passages())
+        self.best = max((candidate.word_points for candidate in self.scored.values()), default=0.0)
+        share, meaning = self.best / self.full, self._meaning
+        if meaning is not None:
+            self._add_nearest(meaning)
+        if self._boost is not None:
+            self._add_dates(self._boost)
+        if self._named:
+            self._put_named_first()
+        self.scores = {document: candidate.points for document, candidate in self.scored.items()}
+        covered = None
+        if self._held is not None:
+            terms = self.terms
+            covered = scoring.covered(terms.stems, terms.term, terms.count, list(self._held.values()))
+        if meaning is None:
+            self.evidence = scoring.evidence(share, self._passages, None, None, covered=covered)
+        else:
+            self._blend_meaning(meaning, share, covered)
 
     # The steps of ``rank``.
 
-    def _analyze(self, question: str, drop: str) -> None:
-        """Find the question's terms, and ask the index how many passages have each."""
-        analyzer = self._searcher.analyzer
-        self._terms = analyzer.analyze(question, drop)
-        if drop and self._terms.only_stop_words:
-            self._terms = analyzer.analyze(question)  # the date was all there is to look for: its words, then
-        if self._terms.phrases:
-            self._query = _Query(self._terms, [self._frequency(stems) for stems in self._terms.stems])
-
-    def _frequency(self, stems: list[str]) -> int:
-        """Return how many passages have a phrase: of several words, at most as many as have the rarest."""
-        query = "SELECT doc FROM brain_terms WHERE term = ?"
-        return min(self._connection.execute(query, (stem,)).get or 0 for stem in stems)
-
-    def _find_named(self, question: str) -> None:
-        """Find the documents with the question as their title, or at its end behind a dot, if the question is a single
-        name.
+    def _find_named(self, name: str) -> None:
+        """Find the documents with the question, a single name, as their title, or at its end behind a dot.
 
         A name without other words asks for the thing of that name, not for what mentions it most.
         """
-        name = question.removesuffix("()")
-        if all(part.isidentifier() for part in name.split(".")):
-            self._named = catalogue.by_title(self._connection, name, self._filters, scoring.NOMINATED_DOCUMENTS)
+        self._named = catalogue.by_title(self._connection, name, self._filters, scoring.NOMINATED_DOCUMENTS)
 
-    def _score_words(self, boost: Boost | None) -> None:
-        """Score what the terms nominate: each passage with its tightest span, then each whole document."""
-        query = self._query
-        if query is None:
-            return
-        documents, passages, later = self._nominate(query, boost)
+    def _find_days(self, boost: Boost) -> None:
+        """Find the documents of the days that are lifted: the best of them are nominated as well."""
+        dated = catalogue.on_days(self._connection, boost.periods, self._filters, scoring.NOMINATED_BY_DATE)
+        self._of_days = f"d.id IN ({','.join(map(str, dated))})" if dated else ""
+
+    def _score_passages(self) -> set[int]:
+        """Score the nominated passages, each with its tightest span; return the documents that have them."""
+        query = self.query
+        if self._searcher.second is not None:
+            self._begin(self._searcher.second)
+        passages = self._nominate(PASSAGES)
         homes = catalogue.homes(self._connection, passages)
-        documents.update(document for at in homes.values() for document in at)
-        if self._watched:
-            own = self._passages_of(self._watched)
-            passages |= own
-            homes.update(catalogue.homes(self._connection, own))
-        rows = self._searcher.locate("brain_passages", query.full, passages, query.skip)
-        self._weigh(query, rows[0][2] if rows else 0)
-        for row in rows:
-            self._score_passage(query, row, homes.get(row[0], ()))
-        documents |= later() | self._named
-        if self._watched:
-            self._nominated = self._watched in documents
-            documents.add(self._watched)
-        for row in self._searcher.locate("documents_fts", query.full, documents, query.skip):
-            self._score_document(query, row)
-        if self._held is not None:
-            terms = self._terms
-            self.covered = scoring.covered(terms.stems, terms.term, terms.count, list(self._held.values()))
+        rows = self._searcher.locate(PASSAGES, query.full, passages, query.skip)
+        self._weigh(rows[0][2] if rows else 0)
+        for passage, length, _, places in rows:
+            counts = [0.0] * len(self._weights)
+            for term, (own, inner) in zip(query.terms, places, strict=True):
+                counts[term] += len(own) + len(inner)
+            matches = sorted(
+                (position, term) for term, columns in zip(query.terms, places, strict=True) for position in columns[0]
+            )
+            whole = scoring.bm25(counts, self._weights, length)
+            span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
+            for document in homes.get(passage, ()):
+                candidate = self._candidate(document, counts)
+                if whole + span > candidate.evidence_points:
+                    candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
+                candidate.passage_points = max(candidate.passage_points, whole)
+                candidate.span_points = max(candidate.span_points, span)
+        return {document for documents in homes.values() for document in documents}
 
-    def _add_nearest(self, meaning: Meaning | None) -> None:
+    def _score_documents(self, homes: set[int]) -> None:
+        """Score whole documents: those of passages (``homes``), the nominated ones, and those of the name asked for.
+
+        A term in the title counts more. A factor on the points also moves which questions get no answer.
+        """
+        query = self.query
+        documents = homes | self._nominate(DOCUMENTS) | self._named
+        for document, length, _, places in self._searcher.locate(DOCUMENTS, query.full, documents, query.skip):
+            counts = [0.0] * len(self._weights)
+            for term, (_, title, body) in zip(query.terms, places, strict=True):
+                counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
+            self._candidate(document, counts).document_points = scoring.bm25(counts, self._weights, length)
+
+    def _add_nearest(self, meaning: Meaning) -> None:
         """Add the documents of the nearest chunks; they take part even if no word of theirs matches."""
-        if meaning is None:
-            return
-        self._nearest = nearest = meaning.nearest(self._connection, self._filters, restricted=self._restricted)
-        if nearest.documents:
-            self.cosine = nearest.best
-        for document in nearest.documents:
-            self._scored.setdefault(document, Scored())
+        self.nearest = meaning.nearest(self._connection, self._filters, restricted=self._restricted)
+        for document in self.nearest.documents:
+            self.scored.setdefault(document, Scored())
 
-    def _add_dates(self, boost: Boost | None, best: float) -> None:
+    def _add_dates(self, boost: Boost) -> None:
         """Add date points to each match: at most ``best``, by how well the document's date matches."""
-        if boost is None or not self._scored:
-            return
-        near = self._nearest.documents if self._nearest is not None else {}
-        for document, date, ended in catalogue.dates(self._connection, self._scored):
-            candidate = self._scored[document]
+        near = self.nearest.documents if self.nearest is not None else {}
+        for document, date, ended in catalogue.dates(self._connection, self.scored):
+            candidate = self.scored[document]
             if candidate.word_points > 0 or document in near:
-                candidate.date_points = boost.match(date, ended) * best
+                candidate.date_points = boost.match(date, ended) * self.best
 
     def _put_named_first(self) -> None:
         """Lift documents of the name that is asked for to the most points of all."""
-        highest = max((candidate.points for candidate in self._scored.values()), default=0.0)
+        highest = max((candidate.points for candidate in self.scored.values()), default=0.0)
         for document in self._named:
-            candidate = self._scored.setdefault(document, Scored())
+            candidate = self.scored.setdefault(document, Scored())
             candidate.name_points = highest - candidate.points
 
-    def _blend_meaning(self, meaning: Meaning | None, best: float) -> None:
+    def _blend_meaning(self, meaning: Meaning, share: float, covered: float | None) -> None:
         """Replace the scores by their blend with meaning."""
-        nearest = self._nearest
-        if meaning is None or nearest is None:
-            return
+        nearest = self.nearest
+        assert nearest is not None
         weights: dict[int, float] = {}
         passages: dict[int, int] = {}
-        for document, collection, _, count in catalogue.lengths(self._connection, self._scored):
+        for document, collection, _, count in catalogue.lengths(self._connection, self.scored):
             weights[document] = meaning.weights.get(collection, meaning.default)
             passages[document] = count
-        points = {document: scored.match_points for document, scored in self._scored.items()}
-        full = scoring.full_match(best, self._perfect)
+        points = {document: scored.match_points for document, scored in self.scored.items()}
+        full = scoring.full_match(self.best, self.full)
         parts = scoring.blend(points, full, nearest, weights, meaning.default, passages)
-        self._blend = {document: words + meant for document, (words, meant) in parts.items()}
-        self._blend.update(dict.fromkeys(self._named, max(self._blend.values(), default=0.0)))
+        self.scores, self.full = {document: words + meant for document, (words, meant) in parts.items()}, 1.0
+        self.scores.update(dict.fromkeys(self._named, max(self.scores.values(), default=0.0)))
         for document, near in nearest.documents.items():
             words, meant = parts[document]
             if meant > words:
                 self._shown_by_meaning[document] = near
+        if meaning.level is not None:
+            cosine = nearest.best if nearest.documents else None
+            self.evidence = scoring.evidence(
+                share, self._passages, cosine, meaning.level, whole=meaning.whole, covered=covered
+            )
 
-    # Nomination and the three scales.
+    # Nomination and weights.
 
-    def _nominate(self, query: _Query, boost: Boost | None) -> tuple[set[int], set[int], Callable[[], set[int]]]:
-        """Return documents of the days asked for, passages, and a function that gives the other documents.
-
-        The other documents are looked for in parallel.
-        """
-        condition, bindings = self._filters.sql() if self._restricted else ("", [])
-        documents = _Nomination("documents_fts", query.nominating, condition, bindings)
-        passages = _Nomination("brain_passages", query.nominating, condition, bindings)
-        dated: set[int] = set()
-        if boost is not None:
-            most = scoring.NOMINATED_BY_DATE
-            dated = catalogue.on_days(self._connection, boost.periods, self._filters, most)
-        later = self._begin(documents, max(scoring.NOMINATED_DOCUMENTS, self._limit))
-        found = passages.best(self._connection, max(scoring.NOMINATED_PASSAGES, 2 * self._limit))
-        if not dated:
-            return set(), found, later
-        those = f"d.id IN ({','.join(map(str, dated))})"
-        of_days = _Nomination("documents_fts", query.nominating, those)
-        found |= _Nomination("brain_passages", query.nominating, those).best(
-            self._connection, scoring.NOMINATED_PASSAGES
-        )
-        return of_days.best(self._connection, scoring.NOMINATED_DOCUMENTS), found, later
-
-    def _begin(self, nomination: _Nomination, depth: int) -> Callable[[], set[int]]:
-        """Nominate on the other connection, if that is free in time; return a function that gives the ids."""
-        later = None
-        if self._searcher.second is not None:
-            from qmd.search.parallel_read import Later
-
-            later = Later(self._searcher.second, lambda other: nomination.best(other, depth))
-
-        def found() -> set[int]:
-            there: set[int] | None = later.outcome() if later is not None else None
-            return nomination.best(self._connection, depth) if there is None else there
-
+    def _nominate(self, table: Table) -> set[int]:
+        """Return the ids of the best rows of a full-text table, and of the best of the days that are lifted."""
+        found: set[int] | None = self._later.outcome() if self._later is not None and table is DOCUMENTS else None
+        if found is None:
+            condition, bindings = self._filters.sql() if self._restricted else ("", [])
+            found = self._best(self._connection, table, condition, bindings)
+        if self._of_days:
+            found |= self._best(self._connection, table, self._of_days)
         return found
 
-    def _weigh(self, query: _Query, total: int) -> None:
+    def _begin(self, second: SecondReader) -> None:
+        """Nominate documents on the other connection, if that is free in time."""
+        from qmd.search.parallel_read import Later
+
+        condition, bindings = self._filters.sql() if self._restricted else ("", [])
+        self._later = Later(second, lambda other: self._best(other, DOCUMENTS, condition, bindings))
+
+    def _best(
+        self, connection: apsw.Connection, table: Table, condition: str, bindings: Sequence[Any] = ()
+    ) -> set[int]:
+        """Return the ids of the best rows for which ``condition`` (``Filters.sql``, or "") holds. Raises apsw.Error."""
+        name, weights, only, least, each = table
+        query = (
+            f"SELECT rowid FROM {name} WHERE {name} MATCH ?{only(condition) if condition else ''}"
+            f" ORDER BY bm25({name}, {weights}) LIMIT {max(least, each * self._limit)}"
+        )
+        return {rowid for (rowid,) in connection.execute(query, (self.query.nominating, *bindings))}
+
+    def _weigh(self, total: int) -> None:
         """Weigh the terms by how rare they are among ``total`` passages (0: no passage matches)."""
-        self.passages = total
         rows = total or 1
-        pairs = list(zip(self._terms.count, query.frequencies, strict=True))
+        pairs = list(zip(self.terms.count, self.query.frequencies, strict=True))
         self._weights = [count * scoring.idf(rows, frequency) for count, frequency in pairs]
         spans = rows * scoring.SPANS_IN_PASSAGE
         self._span_weights = [count * scoring.idf(spans, frequency) for count, frequency in pairs]
         # The points of a perfect match: a document, a passage and a span that match every term without end.
-        self._perfect = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
-        self._held = {} if rows < scoring.FEW_PASSAGES else None
+        self.full = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
+        self._passages, self._held = total, {} if rows < scoring.FEW_PASSAGES else None
 
-    def _score_passage(self, query: _Query, row: Located, homes: Sequence[int]) -> None:
-        """Score a passage and its tightest span, for each document that has it."""
-        passage, length, _, places = row
-        matches = sorted(
-            (position, term) for term, columns in zip(query.terms, places, strict=True) for position in columns[0]
-        )
-        counts = [0.0] * len(self._terms.count)
-        for _, term in matches:
-            counts[term] += 1
-        for term, columns in zip(query.terms, places, strict=True):
-            counts[term] += len(columns[1])
-        whole = scoring.bm25(counts, self._weights, length)
-        span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
-        for document in homes:
-            candidate = self._scored.setdefault(document, Scored())
-            if whole + span > candidate.evidence_points:
-                candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
-            candidate.passage_points = max(candidate.passage_points, whole)
-            candidate.span_points = max(candidate.span_points, span)
-            self._hold(document, counts)
-
-    def _score_document(self, query: _Query, row: Located) -> None:
-        """Score a whole document; a term in the title counts more.
-
-        Its points move ``share`` as well, so a factor on them also moves which questions get no answer.
-        """
-        document, length, _, places = row
-        counts = [0.0] * len(self._terms.count)
-        for term, (_, title, body) in zip(query.terms, places, strict=True):
-            counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
-        candidate = self._scored.setdefault(document, Scored())
-        candidate.document_points = scoring.bm25(counts, self._weights, length)
-        if document == self._watched:
-            self._watched_counts = counts
-        self._hold(document, counts)
-
-    def _hold(self, document: int, counts: list[float]) -> None:
+    def _candidate(self, document: int, counts: list[float]) -> Scored:
+        """Return the points of a document that has a row with these ``counts`` of the terms."""
         if self._held is not None:
             self._held.setdefault(document, set()).update(index for index, each in enumerate(counts) if each)
-
-    def _passages_of(self, document: int) -> set[int]:
-        return {
-            passage
-            for _, _, first, count in catalogue.lengths(self._connection, (document,))
-            if first
-            for passage in range(first, first + count)
-        }
+        return self.scored.setdefault(document, Scored())
 
     # Results of ``rank``.
 
-    def hits(self, limit: int) -> list[Hit]:
-        """Return the best ``limit`` documents that the filters let through."""
-        ranked = self._ranked()
-        found: list[Hit] = []
-        # Documents that the filters leave out were not nominated, except through a content they share.
-        for start in range(0, len(ranked), limit):
-            window = ranked[start : start + limit]
-            rows = {row[0]: row for row in catalogue.rows(self._connection, self._filters, window)}
-            found += [Hit(rows[each], self._score_of(each), self._parts(each)) for each in window if each in rows]
-            if len(found) >= limit:
-                break
-        del found[limit:]
-        analyzer, names = self._searcher.analyzer, self._terms.names
-        for hit in found:
-            near = self._shown_by_meaning.get(hit.id)
-            snippets.fill(self._connection, analyzer, hit, self._scored[hit.id], names, near)
-        return found
-
-    def explanation(self, document: int) -> Explanation:
-        """Return what is known of the watched document."""
-        result = Explanation()
-        ranked = self._ranked()
-        result.candidates = len(ranked)
-        result.nominated = self._nominated
-        if document in ranked:
-            result.rank = ranked.index(document) + 1
-            result.score = self._scored[document].score(self._perfect)
-            result.parts = self._scored[document].parts()
-        counts = self._watched_counts or [0.0] * len(self._terms.count)
-        for index, name in enumerate(self._terms.names):
-            result.terms.append(
-                {
-                    "term": name,
-                    "passages": int(self._query.frequencies[index]) if self._query else 0,
-                    "weight": round(self._weights[index], 3) if self._weights else 0.0,
-                    "in_document": int(counts[index]),
-                }
-            )
-        return result
-
-    def _score_of(self, document: int) -> float:
-        if self._blend is not None:
-            return min(1.0, self._blend[document])
-        return self._scored[document].score(self._perfect)
-
-    def _parts(self, document: int) -> dict[str, float]:
-        parts = self._scored[document].parts()
-        if self._blend is not None and self._nearest is not None:
-            near = self._nearest.documents.get(document)
-            parts["cosine"] = round(near.cosine if near is not None else self._nearest.floor, 3)
-            parts["blend"] = round(self._blend[document], 4)
-        return parts
-
-    def _ranked(self) -> list[int]:
+    def ranked(self) -> list[int]:
         """Return the candidates with a score, best first."""
-        named, scored, blend = self._named, self._scored, self._blend
-        scores = blend if blend is not None else {document: each.points for document, each in scored.items()}
+        named, scored, scores = self._named, self.scored, self.scores
         # Documents of the name that is asked for come first, those that say the name most before the others.
         return sorted(
             (document for document, score in scores.items() if score > 0),
             key=lambda each: (each not in named, -scores[each], -scored[each].match_points, each),
         )
 
+    def hits(self, *, parts: bool) -> list[Hit]:
+        """Return the best documents that the filters let through, with the ``parts`` of their scores."""
+        ranked, limit = self.ranked(), self._limit
+        found: list[Hit] = []
+        # Documents that the filters leave out were not nominated, except through a content they share.
+        for start in range(0, len(ranked), limit):
+            window = ranked[start : start + limit]
+            rows = {row[0]: row for row in catalogue.rows(self._connection, self._filters, window)}
+            found += [Hit(rows[each], min(1.0, self.scores[each] / self.full)) for each in window if each in rows]
+            if len(found) >= limit:
+                break
+        del found[limit:]
+        analyzer, names = self._searcher.analyzer, self.terms.names
+        for hit in found:
+            near = self._shown_by_meaning.get(hit.id)
+            snippets.fill(self._connection, analyzer, hit, self.scored[hit.id], names, near)
+            if parts:
+                hit.parts = self.parts(hit.id)
+        return found
 
-class _Nomination:
-    """The best rows of a full-text table for an expression, as far as ``condition`` (``Filters.sql``, or "") allows."""
-
-    __slots__ = ("_bindings", "_match", "_only", "_table")
-
-    def __init__(self, table: str, match: str, condition: str, bindings: Sequence[Any] = ()) -> None:
-        self._table = table
-        self._match = match
-        self._bindings = bindings
-        only = catalogue.only_documents if table == "documents_fts" else catalogue.only_passages
-        self._only = only(condition) if condition else ""
-
-    def best(self, connection: apsw.Connection, depth: int) -> set[int]:
-        """Return the ids of the ``depth`` best rows. Raises apsw.Error."""
-        # A document's path does not count.
-        documents = self._table == "documents_fts"
-        weights = f"0, {scoring.TITLE_WEIGHT}, 1" if documents else f"1, {scoring.INNER_WEIGHT}"
-        query = (
-            f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?{self._only}"
-            f" ORDER BY bm25({self._table}, {weights}) LIMIT {depth}"
-        )
-        return {rowid for (rowid,) in connection.execute(query, (self._match, *self._bindings))}
+    def parts(self, document: int) -> dict[str, float]:
+        """Return the summands of a document's score, for people."""
+        parts = self.scored[document].parts()
+        if self.nearest is not None:
+            near = self.nearest.documents.get(document)
+            parts["cosine"] = round(near.cosine if near is not None else self.nearest.floor, 3)
+            parts["blend"] = round(self.scores[document], 4)
+        return parts

@@ -29,19 +29,18 @@ _INTENT_WEIGHT = 0.3
 class Hit(catalogue.Document):
     """One answer.
 
-    ``score`` (0-1) is the share of the evidence that a perfect match would give. ``line`` counts from 1. ``piece`` is
-    the passage of the evidence, (start, end) in characters; (0, 0) if there is none.
+    ``score`` (0-1) is the share of the evidence that a perfect match would give; ``parts`` are its summands, if they
+    were asked for. ``line`` counts from 1. ``piece`` is the passage of the evidence, (start, end) in characters; (0, 0)
+    if there is none.
     """
 
     __slots__ = ("line", "parts", "piece", "score", "snippet")
 
-    def __init__(self, row: catalogue.Row, score: float, parts: dict[str, Any]) -> None:
+    def __init__(self, row: catalogue.Row, score: float, parts: dict[str, Any] | None = None) -> None:
         super().__init__(row)
         self.score = score
-        self.parts = parts
-        self.line = 1
-        self.snippet = ""
-        self.piece = (0, 0)
+        self.parts = parts or {}
+        self.line, self.snippet, self.piece = 1, "", (0, 0)
 
 
 def fill(
@@ -94,7 +93,6 @@ def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int
         position += 1
     line = text.count("\n", 0, position) + 1
     begin = text.rfind("\n", start, position) + 1 or start
-    begin = max(begin, start)
     if position - begin > _LENGTH - _LEAD:
         begin = text.find(" ", position - _LEAD, position) + 1 or position - _LEAD
     snippet = text[begin : begin + _LENGTH]
@@ -105,7 +103,9 @@ def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int
             snippet = snippet[:cut]
         snippet = snippet.rstrip()
         ellipsis = "…"
-    return line, excerpt(text, begin, begin + len(snippet), is_clean=is_clean).strip() + ellipsis
+    if not is_clean:
+        snippet = excerpt(text, begin, begin + len(snippet), is_clean=False)
+    return line, snippet.strip() + ellipsis
 
 
 def locate(analyzer: Analyzer, passage: str, token: int) -> int:

@@ -77,11 +77,14 @@ class Meaning:
     """A question's ``vector`` (int8 of length 127) in a space, and what it counts (0–1) in each collection, ``default``
     in the others; ``limit`` documents are wanted.
 
+    ``level`` is the cosine that questions without an answer reach, None if it is not known; ``whole``: every document
+    has its vectors.
+
     Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
     None where it is to be looked up by whoever asks.
     """
 
-    __slots__ = ("_found", "_limit", "_vector", "default", "space", "weights")
+    __slots__ = ("_found", "_limit", "_vector", "default", "level", "space", "weights", "whole")
 
     def __init__(
         self,
@@ -98,6 +101,8 @@ class Meaning:
         self.default = default
         self._vector = vector
         self._found = found
+        self.level: float | None = None
+        self.whole = True
 
     def nearest(self, connection: apsw.Connection, filters: Filters, *, restricted: bool) -> Nearest:
         """Return ``nearest`` of the vector. Raises apsw.Error, EngineMissing if ``vec0`` is needed and missing."""

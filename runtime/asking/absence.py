@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from core.config import Collection, Config
     from core.home import Home
+    from runtime.asking.ask import Asker, Inquiry
 
     # (size, mtime_ns, inode) as of the last reading; None where another program indexed the file.
     Stat = tuple[int, int, int] | None
@@ -29,6 +30,26 @@ UNINDEXED = "unindexed"
 _BLANK_BYTES = 4096
 # Values of ``source`` in frontmatter that are no registered source.
 _OTHERS = ("article", "note")
+
+
+def require_answerable(asker: Asker, inquiry: Inquiry) -> None:
+    """Raise BadInput or EngineMissing if nothing found is no answer: the source is unknown, or nothing was read yet."""
+    if inquiry.request.source:
+        require_source(asker.connection, inquiry.request.source)
+    if not inquiry.fresh.complete:
+        require_run(asker.home, asker.config, asker.connection)
+
+
+def explain(asker: Asker, inquiry: Inquiry) -> None:
+    """Find what is remembered around the days that were asked for, and name what waits to be indexed.
+
+    Raises EngineMissing if the index lost documents: then nothing found is no answer.
+    """
+    if inquiry.fresh.complete:
+        require_indexed(asker.home, asker.config, asker.connection)
+    if inquiry.filters.since is not None or inquiry.filters.until is not None:
+        inquiry.days = around_days(asker.connection, inquiry.filters)
+    inquiry.reason += inquiry.fresh.waiting()
 
 
 def require_source(connection: apsw.Connection, name: str) -> None:
@@ -49,6 +70,12 @@ def require_source(connection: apsw.Connection, name: str) -> None:
     near = get_close_matches(name.lower(), known, n=1)
     listed = f"one of: {', '.join(known)}"
     raise BadInput(f"there is no source {name!r}", f"did you mean {near[0]}? {listed}" if near else listed)
+
+
+def require_run(home: Home, config: Config, connection: apsw.Connection) -> None:
+    """Raise EngineMissing if documents wait for a first index run: then nothing found is no answer."""
+    if is_anything_unread(home, config, connection):
+        raise EngineMissing("nothing matches yet, and no index run has ended", "brain index")
 
 
 def is_anything_unread(home: Home, config: Config, connection: apsw.Connection) -> bool:

@@ -1,30 +1,43 @@
-"""``brain ask``: an open index, and the steps that answer questions from it (``runtime.asking.steps``).
+"""From a question to its envelope: an open index, and the steps that answer questions from it.
+
+Each step is a function over one `Inquiry` and the `Asker` that runs them: it reads fields and sets others. A table row
+names a step and the condition under which the step applies, so that a plain question passes by what it does not need.
+`Asker.ask` runs the three tables in order; the steps of ``SEARCH`` share one read transaction and its deadline.
 
 Every question imports this module, so it imports nothing that a plain question does not need.
 """
 
 from __future__ import annotations
 
+import time
+
 import apsw
 
-from core.errors import BrainError, EngineTimeout, Internal
-from qmd.index import store
-from runtime.asking import steps
+from core.errors import BadInput, BrainError, EngineTimeout, Internal
+from qmd.index import catalogue, store
+from qmd.index.catalogue import Filters
+from runtime.asking import envelope
 from runtime.asking.freshness import Freshness
+from runtime.asking.request import MODES, project_glob, reranks, validate
 from runtime.asking.request import Request as Request
+from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Protocol
 
     from core.config import Config
     from core.home import Home
     from qmd.search.parallel_read import SecondReader
     from qmd.search.search import Searcher
+    from qmd.search.snippets import Hit
+    from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
     from runtime.asking.meaning import Semantics
     from runtime.asking.reranking import Reranking
+    from runtime.dates.dates import Span
+    from runtime.dates.question import DateBoost
 
     class Answering(Protocol):
         """Answers one question after another from the index at ``path``."""
@@ -33,10 +46,19 @@ if TYPE_CHECKING:
         def path(self) -> str: ...
         def ask(self, question: str, request: Request) -> dict[str, Any]: ...
 
+    Step = Callable[["Asker", "Inquiry"], None]
+    Condition = Callable[["Inquiry"], bool]
+    # Steps in their order, each with the condition under which it applies (None: always).
+    Table = tuple[tuple[Condition | None, Step], ...]
 
 # From so many embedded documents on, comparing each vector takes longer than opening the index a second time.
 _MANY_EMBEDDED = 3_000
 _LONGEST_WAIT_MS = 2000
+# The least evidence (0–1) for an answer; measured in docs/retrieval.md.
+DEFAULT_MIN_SCORE = 0.16
+_LEXICAL = "lexical: terms ORed, documents and passages scored together"
+# Errors of ``vec0`` and SQLite about damaged tables of vectors.
+_DAMAGED = (apsw.SQLError, apsw.CorruptError)
 
 
 class Asker:
@@ -53,10 +75,15 @@ class Asker:
         staying: the process answers many questions, so the index is opened twice at once.
     """
 
-    __slots__ = (
-        "_deadline", "_encoder", "_freshness", "_remember", "_reranking", "_searcher", "_second", "_semantics",
-        "_staying", "_timeout_s", "config", "connection", "home",
-    )  # fmt: skip
+    if TYPE_CHECKING:
+        connection: apsw.Connection
+        _deadline: store.Deadline | None
+        _freshness: Freshness | None
+        _searcher: Searcher | None
+        _semantics: Semantics | str | None
+        _reranking: Reranking | None
+        # A second connection, which reads in parallel.
+        _second: SecondReader | None
 
     def __init__(
         self,
@@ -68,20 +95,11 @@ class Asker:
         remember: bool = True,
         staying: bool = False,
     ) -> None:
-        self.home = home
-        self.config = config
-        self.connection: apsw.Connection
+        self.home, self.config = home, config
         self._timeout_s = timeout_s or config.timeout_s
-        self._encoder = encoder
-        self._remember = remember
-        self._staying = staying
-        self._freshness: Freshness | None = None
-        self._searcher: Searcher | None = None
-        self._semantics: Semantics | str | None = None
-        self._reranking: Reranking | None = None
-        # A second connection, which reads in parallel.
-        self._second: SecondReader | None = None
-        self._deadline: store.Deadline | None = None
+        self._encoder, self._remember, self._staying = encoder, remember, staying
+        # What a question needs is opened for it, and kept.
+        self._deadline = self._freshness = self._searcher = self._semantics = self._reranking = self._second = None
 
     def __enter__(self) -> Asker:
         self.connection = store.open_index(self.home.index, busy_ms=wait_ms(self._timeout_s))
@@ -101,8 +119,7 @@ class Asker:
 
     def refresh(self, encoder: Encoder | None) -> None:
         """Forget what may have changed since the last question; ``encoder`` as for a new Asker."""
-        self._freshness = None
-        self._semantics = None
+        self._freshness = self._semantics = None
         self._encoder = encoder
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
@@ -111,28 +128,60 @@ class Asker:
         Raises BadQuery, BadInput, EngineTimeout, LockContention, and EngineMissing if nothing matches but no index run
         has ended yet either, or if the request wants a reranker and none is there.
         """
-        inquiry = steps.Inquiry(question, request, self._timeout_s)
-        self._run(steps.PREPARE, inquiry)
+        timeout_s = request.timeout_s or self._timeout_s
+        self._deadline = deadline = store.Deadline(self.connection, timeout_s)
+        inquiry = Inquiry(question, request, deadline)
+        self._run(PREPARE, inquiry)
         # Waiting for a lock counts against the deadline, too.
-        self.connection.set_busy_timeout(wait_ms(inquiry.timeout_s))
+        self.connection.set_busy_timeout(wait_ms(timeout_s))
         try:
-            with self.connection, store.Deadline(self.connection, inquiry.left_s()) as deadline:
-                self._deadline = inquiry.deadline = deadline
+            with self.connection, deadline:
                 if self._second is not None:
                     self._second.deadline = deadline
-                self._run(steps.SEARCH, inquiry)
-            self._run(steps.CONCLUDE, inquiry)
+                self._run(SEARCH, inquiry)
+            self._run(CONCLUDE, inquiry)
         except apsw.Error as error:
             failure = store.translate(error, self.home.index)
             if isinstance(failure, EngineTimeout):
-                failure.message = f"no answer within {inquiry.timeout_s:g} s"
+                failure.message = f"no answer within {timeout_s:g} s"
             raise failure from error
-        return steps.write_envelope(self, inquiry)
+        return write_envelope(self, inquiry)
 
-    def _run(self, table: steps.Table, inquiry: steps.Inquiry) -> None:
+    def _run(self, table: Table, inquiry: Inquiry) -> None:
         for applies, step in table:
             if applies is None or applies(inquiry):
                 step(self, inquiry)
+
+    def search(self, inquiry: Inquiry, limit: int) -> None:
+        """Find at most ``limit`` hits, and measure the evidence of the best. Raises apsw.Error.
+
+        If the vectors are damaged, the words answer alone.
+        """
+        searcher, request = self.open_searcher(), inquiry.request
+        if inquiry.mode == "time":
+            from runtime.asking import chronology
+
+            chronology.find_newest(self, inquiry, limit)
+            return
+        try:
+            inquiry.hits = searcher.search(
+                inquiry.question,
+                limit=limit,
+                filters=inquiry.filters,
+                strict=request.strict,
+                boost=inquiry.boost,
+                drop=inquiry.span.phrase if inquiry.span is not None else "",
+                meaning=inquiry.meaning,
+                parts=request.explain or inquiry.boost is not None,
+            )
+        except _DAMAGED:
+            if inquiry.meaning is None:
+                raise
+            inquiry.meaning, inquiry.mode = None, "lex"
+            inquiry.reason = f"{_LEXICAL}; not by meaning: the vectors are damaged (brain embed --force)"
+            self.search(inquiry, limit)
+        else:
+            inquiry.evidence = searcher.last.evidence if searcher.last is not None else None
 
     def read_freshness(self) -> Freshness:
         """Return how far answers can be behind, as of the first question or the last ``refresh``."""
@@ -175,6 +224,261 @@ class Asker:
 
         self._second = SecondReader(self.home.index)
         self._second.deadline = self._deadline
+
+
+class Inquiry:
+    """One question, and what the steps have found for its answer.
+
+    ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``; ``reason`` explains it. ``now`` is epoch seconds.
+    ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``twins`` has the other
+    representation of a hit by the hit's id. ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is
+    the report of the reranker, None if none was asked for.
+    """
+
+    if TYPE_CHECKING:
+        filters: Filters
+        fresh: Freshness
+        span: Span | None
+        boost: DateBoost | None
+        meaning: Meaning | None
+        days: dict[str, Any] | None
+        evidence: float | None
+        reranking: Reranking | None
+        reranked: dict[str, Any] | None
+
+    def __init__(self, question: str, request: Request, deadline: store.Deadline) -> None:
+        self.question, self.request, self.deadline = question, request, deadline
+        self.started, self.now = time.perf_counter(), int(time.time())
+        self.mode, self.reason = "lex", _LEXICAL
+        self.wanted = request.limit
+        self.hits: list[Hit] = []
+        self.twins: dict[int, Hit] = {}
+        self.no_day, self.abstained, self.reranks = "", False, False
+        self.span = self.boost = self.meaning = self.days = self.evidence = self.reranking = self.reranked = None
+
+
+# Before the index is read.
+
+
+def validate_question(asker: Asker, inquiry: Inquiry) -> None:
+    """Raise BadQuery unless the question can be asked, BadInput for what the request names and nothing has."""
+    request, known = inquiry.request, asker.config.collections
+    inquiry.question = validate(inquiry.question, literal=request.literal)
+    if request.mode not in MODES:
+        raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
+    for name in request.collections:
+        if name not in known:
+            raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
+    inquiry.filters = filters = default_filters(asker.config)
+    filters.since, filters.until = request.since, request.until
+    if request.collections:
+        filters.collections = tuple(dict.fromkeys(request.collections))
+    if request.source:
+        filters.fields += (("source", "=", request.source),)
+    if request.project:
+        filters.fields += (("project", "GLOB", project_glob(request.project)),)
+    inquiry.reranks = reranks(request, asker.config)
+
+
+def require_words(asker: Asker, inquiry: Inquiry) -> None:
+    """Let every word be required, as ``--strict`` asks. Raises BadInput if the mode contradicts it."""
+    del asker
+    if inquiry.request.mode not in ("auto", "lex"):
+        raise BadInput(f"--strict is words, --mode {inquiry.request.mode} is not", "give one of them")
+    inquiry.mode, inquiry.reason = "strict", "--strict: every term must occur"
+
+
+def read_dates(asker: Asker, inquiry: Inquiry) -> None:
+    """Read the dates in the question, and decide whether it asks for the order of time."""
+    from runtime.asking import chronology
+
+    del asker
+    chronology.read_dates(inquiry)
+
+
+def open_reranker(asker: Asker, inquiry: Inquiry) -> None:
+    """Open the reranker, or report why there is none. Raises BrainError if the request itself asks for one."""
+    from runtime.asking import reranking
+
+    reranking.open_for(asker, inquiry)
+
+
+# In one read transaction: what is nominated, scored and shown is one state of the index.
+
+
+def choose_route(asker: Asker, inquiry: Inquiry) -> None:
+    """Read how fresh the index is, and decide between words and meaning."""
+    inquiry.fresh = fresh = asker.read_freshness()
+    wanted = inquiry.request.mode
+    if inquiry.mode != "lex":
+        return
+    if wanted == "lex":
+        inquiry.reason = f"--mode lex; {_LEXICAL}"
+    elif not any(map(str.isalnum, inquiry.question)):
+        inquiry.reason += "; not by meaning: there is no word in it"
+    elif not fresh.embedded:
+        insisted = "" if wanted == "auto" else f", --mode {wanted} or not"
+        inquiry.reason += f"; nothing is embedded by {fresh.space} yet{insisted}"
+    else:
+        from runtime.asking import meaning
+
+        meaning.choose(asker, inquiry)
+
+
+def count_candidates(asker: Asker, inquiry: Inquiry) -> None:
+    """Look for twice as many hits if a distillate and its session may become one."""
+    trusts = {name: asker.config.collections[name].trust for name in inquiry.filters.collections}
+    distilled = [name for name, trust in trusts.items() if trust == "distilled"]
+    if distilled and "session" in trusts.values() and catalogue.has_any(asker.connection, *distilled):
+        inquiry.wanted *= 2
+
+
+def search(asker: Asker, inquiry: Inquiry) -> None:
+    """Search, for as many hits as are shown or reranked, and measure the evidence of the best."""
+    asker.search(inquiry, inquiry.wanted if inquiry.reranking is None else max(inquiry.reranking.width, inquiry.wanted))
+
+
+def arrange(asker: Asker, inquiry: Inquiry) -> None:
+    """Put hits into another order than that of their scores, and unite those that are the same."""
+    from runtime.asking import arranging
+
+    arranging.arrange(asker, inquiry)
+
+
+def keep_best(asker: Asker, inquiry: Inquiry) -> None:
+    """Drop the hits that were only looked for to be reordered or united. Raises apsw.InterruptError if time is over.
+
+    Steps between two reads are not interrupted.
+    """
+    del asker, inquiry.hits[inquiry.request.limit :]
+    if inquiry.deadline.passed():
+        raise apsw.InterruptError("the answer came after the deadline")
+
+
+# After the index was read.
+
+
+def require_answerable(asker: Asker, inquiry: Inquiry) -> None:
+    """Raise BadInput or EngineMissing if nothing found is no answer: the source is unknown, or nothing was read yet."""
+    from runtime.asking import absence
+
+    absence.require_answerable(asker, inquiry)
+
+
+def explain_dates(asker: Asker, inquiry: Inquiry) -> None:
+    """Add to the reason what the dates in the question did."""
+    from runtime.asking import chronology
+
+    del asker
+    chronology.explain_dates(inquiry)
+
+
+def explain_filters(asker: Asker, inquiry: Inquiry) -> None:
+    """Add to the reason which fields of the frontmatter were asked for."""
+    del asker
+    inquiry.reason += f"; only {', '.join(f'{name} {value}' for name, _, value in inquiry.filters.fields)}"
+
+
+def abstain(asker: Asker, inquiry: Inquiry) -> None:
+    """Drop all hits if there is too little evidence for them.
+
+    A literal question is answered by whatever has its words, unless the request has a least score.
+    """
+    del asker
+    given = inquiry.request.min_score
+    least = DEFAULT_MIN_SCORE if given is None else given
+    if inquiry.evidence is None or inquiry.evidence >= least:
+        return
+    if given is None and inquiry.mode == "lex":
+        from runtime.asking import route
+
+        if route.kind(inquiry.question)[0] == route.LITERAL:
+            return
+    inquiry.abstained, inquiry.hits = True, []
+    inquiry.reason += (
+        f"; nothing relevant: what matches is worth {inquiry.evidence:.2f}, less than {least:.2f} (--min-score)"
+    )
+
+
+def explain_reranking(asker: Asker, inquiry: Inquiry) -> None:
+    """Add to the reason by which model the hits were reranked, or why they were not."""
+    del asker
+    assert inquiry.reranked is not None
+    applied, model, reason = inquiry.reranked["applied"], inquiry.reranked["model"], inquiry.reranked["reason"]
+    inquiry.reason += f"; reranked by {model}" if applied else f"; not reranked: {reason}"
+
+
+def explain_absence(asker: Asker, inquiry: Inquiry) -> None:
+    """Add what is known about an empty answer. Raises EngineMissing if the index lost documents."""
+    from runtime.asking import absence
+
+    absence.explain(asker, inquiry)
+
+
+def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
+    """Return the envelope (docs/ask.md)."""
+    answer: dict[str, Any] = {
+        "schema": 1,
+        "ok": True,
+        "query": inquiry.question,
+        "route": {"mode": inquiry.mode, "reason": inquiry.reason},
+        "took_ms": 0.0,
+        "freshness": inquiry.fresh.envelope(),
+        "evidence": None if inquiry.evidence is None else round(inquiry.evidence, 3),
+    }
+    if inquiry.reranked is not None:
+        # The reasons may quote the endpoint of the reranker.
+        answer["rerank"], answer["route"] = map(envelope.as_shown, (inquiry.reranked, answer["route"]))
+    if not inquiry.hits:
+        answer["error"] = "no_results"
+        if inquiry.abstained:
+            answer["abstained"] = True
+        if inquiry.days is not None:
+            answer["days"] = inquiry.days
+    answer["hits"] = [
+        envelope.entry(
+            rank, hit, asker.config, inquiry.now, twin=inquiry.twins.get(hit.id), explain=inquiry.request.explain
+        )
+        for rank, hit in enumerate(inquiry.hits, 1)
+    ]
+    answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
+    return answer
+
+
+def default_filters(config: Config) -> Filters:
+    """Return filters for every collection that is asked without being named."""
+    return Filters([name for name, folder in config.collections.items() if folder.include_by_default])
+
+
+def _is_special(inquiry: Inquiry) -> bool:
+    """Return True if the order of the hits is not that of their scores: ``arranging`` knows the cases."""
+    hits = inquiry.hits
+    if inquiry.reranking is not None or len({hit.path for hit in hits}) < len(hits):
+        return True
+    return any("synthetic" in hit.fields or "superseded_by" in hit.fields for hit in hits)
+
+
+PREPARE: Table = (
+    (None, validate_question),
+    (lambda inquiry: inquiry.request.strict, require_words),
+    (lambda inquiry: dates.may_concern_time(inquiry.question, inquiry.request.mode), read_dates),
+    (lambda inquiry: inquiry.reranks, open_reranker),
+)
+SEARCH: Table = (
+    (None, choose_route),
+    (None, count_candidates),
+    (None, search),
+    (_is_special, arrange),
+    (None, keep_best),
+)
+CONCLUDE: Table = (
+    (lambda inquiry: not inquiry.hits, require_answerable),
+    (lambda inquiry: inquiry.span is not None or inquiry.no_day != "", explain_dates),
+    (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
+    (lambda inquiry: bool(inquiry.hits), abstain),
+    (lambda inquiry: inquiry.reranked is not None, explain_reranking),
+    (lambda inquiry: not inquiry.hits, explain_absence),
+)
 
 
 def wait_ms(timeout_s: float) -> int:

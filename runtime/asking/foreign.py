@@ -16,10 +16,10 @@ from core.files import open_regular
 from qmd.index import catalogue, store
 from qmd.index.terms import STOP
 from qmd.search.snippets import Hit
-from runtime.asking import freshness, steps
-from runtime.asking.ask import Asker, wait_ms
+from runtime.asking import absence
+from runtime.asking.ask import Asker, Inquiry, validate_question, wait_ms
+from runtime.asking.chronology import date_boost
 from runtime.asking.envelope import SCHEME, entry
-from runtime.asking.plan import date_boost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,10 +86,11 @@ class ForeignAsker(Asker):
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """As ``Asker.ask``; BadInput for what the other program has no way to do, Internal where it fails."""
-        inquiry = steps.Inquiry(question, request, self._timeout_s)
-        steps.validate_question(self, inquiry)
+        timeout = request.timeout_s or self._timeout_s
+        inquiry = Inquiry(question, request, store.Deadline(self.connection, timeout))
+        validate_question(self, inquiry)
         refuse(request)
-        question, now, timeout = inquiry.question, inquiry.now, inquiry.timeout_s
+        question, now = inquiry.question, inquiry.now
         deadline = time.monotonic() + timeout
         self._configure()
         reason = "every term must occur"
@@ -99,9 +100,9 @@ class ForeignAsker(Asker):
             if words and words != question:
                 reason = "every term must occur; words that say little left out"
                 found = self._search(words, request, deadline, timeout)
-        fresh = freshness.Freshness(self.home, self.config, self.connection)
+        fresh = self.read_freshness()
         if not found and not fresh.complete:
-            steps.require_run(self, inquiry)
+            absence.require_run(self.home, self.config, self.connection)
         _, span = (None, None) if request.strict else date_boost(question, now)
         if span is not None:
             reason += f"; the date in the question ({span.phrase}) is only words to it"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from core.errors import BrainError, EngineMissing
 from qmd.index import spaces
-from qmd.search.scoring import meaning_weight
+from qmd.search.scoring import PROVENANCE, meaning_weight
 from qmd.vectors import knn, static_query
+from runtime.asking import route
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from qmd.search.parallel_read import SecondReader
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
+    from runtime.asking.ask import Asker, Inquiry
 
 # Where the share of code in each collection is kept (``qmd/search/texture.py``).
 _CODE = "code:"
+_BLENDED = "words and meaning blended"
 
 
 class Semantics:
@@ -75,6 +78,43 @@ class Semantics:
         weights = {name: weight * factor for name, weight in self.weights.items()}
         default = meaning_weight(0.0, self.encoder.kind) * factor
         return knn.Meaning(self.space, begun.vector, weights, default, limit, found)
+
+
+def choose(asker: Asker, inquiry: Inquiry) -> None:
+    """Let meaning take part in the answer, and give the reason, or why it cannot. Raises apsw.Error."""
+    wanted, question = inquiry.request.mode, inquiry.question
+    weight, why = 1.0, f"--mode {wanted}"
+    if wanted == "auto":
+        kind, said = route.kind(question)
+        if kind == route.LITERAL:
+            inquiry.reason = f"literal ({said[:40]}): its words as they stand"
+            return
+        why = "conceptual"
+        if kind == route.PROVENANCE:
+            weight, why = PROVENANCE, f"provenance ({said}): words, path and date above likeness"
+    semantics = asker.open_semantics()
+    if isinstance(semantics, str):
+        inquiry.reason += f"; not by meaning: {semantics}"
+        return
+    if inquiry.span is not None:
+        question = question.replace(inquiry.span.phrase, " ", 1).strip() or question
+    encoder = semantics.encoder
+    fitted = encoder.kind == "static"
+    try:
+        meaning = semantics.of(question, 0.0 if wanted == "vec" else weight, inquiry.filters, inquiry.request.limit)
+    except EngineMissing as error:
+        if not fitted:
+            raise  # the caller asks once more, without the model
+        inquiry.reason += f"; not by meaning: {error.message} ({error.fix})"
+        return
+    if meaning is None:
+        inquiry.reason += "; not by meaning: no word of the question is known"
+        return
+    meaning.level, meaning.whole = encoder.level, inquiry.fresh.embedded >= inquiry.fresh.documents
+    inquiry.meaning = meaning
+    inquiry.mode, blended = ("vec", "meaning alone") if wanted == "vec" else ("hybrid", _BLENDED)
+    encoded = "a fitted table of tokens" if fitted else "the model"
+    inquiry.reason = f"{why}; {blended}, the question encoded by {encoded}"
 
 
 def open_space(

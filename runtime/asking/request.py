@@ -20,30 +20,49 @@ MAX_CHARACTERS = 2000
 _SHELL = (";", "`", "$(")
 
 
+MODES = ("auto", "lex", "vec", "hybrid", "time")
+# The options of a question, with the value of one that is not given. None: the configuration or the index decides.
+DEFAULTS: dict[str, Any] = {
+    "limit": DEFAULT_LIMIT,
+    "collections": (),
+    "source": "",
+    "project": "",
+    "since": None,
+    "until": None,
+    "strict": False,
+    "literal": False,
+    "explain": False,
+    "mode": "auto",
+    "min_score": None,
+    "rerank": None,
+    "timeout_s": None,
+}
+
+
 class Request:
     """The options of a question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
 
-    __slots__ = (
-        "collections", "explain", "limit", "literal", "min_score", "mode", "project", "rerank", "since", "source",
-        "strict", "timeout_s", "until",
-    )  # fmt: skip
+    __slots__ = tuple(DEFAULTS)
+
+    if TYPE_CHECKING:
+        limit: int
+        collections: Sequence[str]
+        source: str
+        project: str
+        since: int | None
+        until: int | None
+        strict: bool
+        literal: bool
+        explain: bool
+        mode: str
+        min_score: float | None
+        rerank: bool | None
+        timeout_s: float | None
 
     def __init__(self, **given: Any) -> None:
-        self.limit: int = given.get("limit") or DEFAULT_LIMIT
-        self.collections: Sequence[str] = given.get("collections") or ()
-        self.source: str = given.get("source") or ""
-        self.project: str = given.get("project") or ""
-        self.since: int | None = given.get("since")
-        self.until: int | None = given.get("until")
-        self.strict: bool = bool(given.get("strict"))
-        self.literal: bool = bool(given.get("literal"))
-        self.explain: bool = bool(given.get("explain"))
-        self.mode: str = given.get("mode") or "auto"
-        # None: the default, where there is enough to judge by.
-        self.min_score: float | None = given.get("min_score")
-        # None: as the configuration has it.
-        self.rerank: bool | None = given.get("rerank")
-        self.timeout_s: float | None = given.get("timeout_s")
+        for name, default in DEFAULTS.items():
+            value = given.get(name)
+            setattr(self, name, value if value or default is None else default)
 
 
 def reranks(request: Request, config: Config) -> bool:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core import redaction
-from core.errors import EngineMissing
+from core.errors import BrainError, EngineMissing
 from qmd.index import catalogue
 from qmd.reranking.judge import LONGEST, Judge, opened
 from qmd.search.hybrid import best_chunk
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from qmd.search.snippets import Hit
+    from runtime.asking.ask import Asker, Inquiry
 
 # Half of what qmd's query looks at: this is the interactive clock. Twenty passages take a small model three seconds of
 # cpu.
@@ -122,3 +123,16 @@ def _outgoing(texts: list[str]) -> list[str]:
 def absent(why: str) -> dict[str, Any]:
     """Return the report of an answer that was not reranked because of ``why``."""
     return {"applied": False, "model": None, "candidates": 0, "took_ms": 0.0, "reason": why}
+
+
+def open_for(asker: Asker, inquiry: Inquiry) -> None:
+    """Open the reranker, or report why there is none. Raises BrainError if the request itself asks for one."""
+    if inquiry.mode == "time":
+        inquiry.reranked = absent("the documents of some days stand in the order of time")
+        return
+    try:
+        inquiry.reranking = asker.open_reranking()
+    except BrainError as error:
+        if inquiry.request.rerank:
+            raise
+        inquiry.reranked = absent(error.message)

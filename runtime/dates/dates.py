@@ -21,6 +21,8 @@ _SIGNS = frozenset((
     "min", "mins", "hour", "hours", "hr", "hrs", "day", "days", "week", "weeks", "wk", "wks", "fortnight",
     "fortnights", "month", "months", "quarter", "quarters", "year", "years", "yr", "yrs", "decade", "decades",
 ))  # fmt: skip
+# Parts of words without which a question does not ask for the latest (``runtime.asking.chronology``).
+_NEWEST = ("last", "latest", "newest", "recent", "previous", "these", "off")
 _MARKS = dict.fromkeys(map(ord, ',.;:!?()[]{}<>|/"`“”«»‹›-–—…~*_=+#&\\^%$@'), " ")
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -70,6 +72,12 @@ def may_name_a_date(question: str) -> bool:
         if word[0].isdigit() or word in _SIGNS or word.strip("'").removesuffix("'s") in _SIGNS:
             return True
     return False
+
+
+def may_concern_time(question: str, mode: str) -> bool:
+    """Return False if a question, asked in ``mode``, can neither name a date nor ask for the newest documents."""
+    lowered = question.lower()
+    return mode == "time" or any(sign in lowered for sign in _NEWEST) or may_name_a_date(question)
 
 
 def day_number(year: int, month: int, day: int) -> int:

@@ -20,13 +20,14 @@ from ingest import registry
 from ingest.pipeline.state import FILE, HIDDEN, hidden_key
 from qmd.index import store
 from qmd.index.catalogue import Filters
-from qmd.search import search
-from qmd.search.search import Explanation
+from qmd.search import explanation
+from qmd.search.explanation import Explanation
+from qmd.search.search import Searcher
+from runtime.asking.ask import default_filters
+from runtime.asking.chronology import date_boost
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri
-from runtime.asking.plan import date_boost
 from runtime.asking.request import DEFAULT_LIMIT, Request, validate
-from runtime.asking.steps import default_filters
 from runtime.resident.answer import answer
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def explain(home: Home, config: Config, reference: str, question: str) -> dict[s
 def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row, question: str) -> dict[str, Any]:
     boost, span = date_boost(question, clock.now())
     phrase = span.phrase if span else ""
-    found = search.Searcher(connection).explain(question, row.id, filters=Filters(), boost=boost, drop=phrase)
+    found = explanation.explain(Searcher(connection), question, row.id, filters=Filters(), boost=boost, drop=phrase)
     answered = _answer(home, config, question, max(_DEEP, found.rank))
     hits = answered["hits"]
     own = uri(row.collection, row.path)

@@ -12,7 +12,7 @@ import pytest
 import qmd.index.terms
 import qmd.search.scoring
 import qmd.search.search
-import runtime.asking.plan
+import runtime.asking.chronology
 from core import config
 from core.home import Home
 from evals.arms import asking
@@ -99,7 +99,7 @@ def _no_stop_words(patch: Patch) -> None:
 
 
 def _no_dates(patch: Patch) -> None:
-    patch.setattr(runtime.asking.plan, "date_boost", lambda question, now: (None, None))
+    patch.setattr(runtime.asking.chronology, "date_boost", lambda question, now: (None, None))
 
 
 def _no_irregular_forms(patch: Patch) -> None:

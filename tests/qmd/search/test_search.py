@@ -12,6 +12,7 @@ from core.errors import BadQuery
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.update import register, update
+from qmd.search.explanation import explain
 from qmd.search.search import Searcher
 from qmd.search.snippets import Hit
 from tests.qmd.corpus import Folder, indexed, run, write
@@ -172,7 +173,7 @@ def test_a_boost_lifts_the_documents_of_its_days_that_match_and_no_others(tmp_pa
         },
     )
     april = _Days(1775001600, 1777593600)
-    hits = _ask(connection, "walrus in april", boost=april, drop="in april")
+    hits = _ask(connection, "walrus in april", boost=april, drop="in april", parts=True)
     assert _paths(hits)[0] == "b.md"
     assert set(_paths(hits)) == {"a.md", "b.md"}
     assert hits[0].parts["date"] > 0
@@ -204,10 +205,10 @@ def test_explain_has_terms_and_rank_of_any_document(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "walrus penguin", "b.md": "walrus", "c.md": "seal"})
     ids: dict[Any, Any] = {row[0]: row[1] for row in connection.execute("SELECT path, id FROM documents")}
     searcher = Searcher(connection)
-    found = searcher.explain("walrus penguin", ids["b.md"], filters=Filters())
+    found = explain(searcher, "walrus penguin", ids["b.md"], filters=Filters())
     assert (found.rank, found.candidates) == (2, 2)
     assert [(term["term"], term["in_document"]) for term in found.terms] == [("walrus", 1), ("penguin", 0)]
-    absent = searcher.explain("walrus penguin", ids["c.md"], filters=Filters())
+    absent = explain(searcher, "walrus penguin", ids["c.md"], filters=Filters())
     assert (absent.rank, absent.nominated) == (0, False)
 
 
@@ -266,7 +267,7 @@ def test_a_whole_year_lifts_less_than_a_day(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "---\ndate: 2026-03-01T10:00:00Z\n---\nwalrus"})
     year = DateBoost(Span(1767225600, 1798761600, "boost", "", ""))
     day = DateBoost(Span(1772323200, 1772409600, "boost", "", ""))
-    lifted = [_ask(connection, "walrus", boost=boost)[0].parts["date"] for boost in (year, day)]
+    lifted = [_ask(connection, "walrus", boost=boost, parts=True)[0].parts["date"] for boost in (year, day)]
     assert 0 < lifted[0] < lifted[1] / 2
 
 
@@ -294,7 +295,7 @@ def test_a_name_alone_finds_what_has_it_before_what_uses_it(
     for number in range(crowd):
         files[f"c{number}.md"] = f"# c{number}\n\n{called} {called}\n"
     connection, _ = indexed(tmp_path, files)
-    hits = _ask(connection, question, limit=10)
+    hits = _ask(connection, question, limit=10, parts=True)
     assert sorted(hit.title for hit in hits[: len(first)]) == sorted(first)
     assert [hit.title for hit in hits[len(first) :] if hit.parts.get("name")] == []
     scores = [hit.score for hit in hits]

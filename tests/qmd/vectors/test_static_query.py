@@ -329,14 +329,15 @@ def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, spa
     searcher = Searcher(connection)
     (vector,) = quantise(model.embed(["alra beno"]))
     meaning = Meaning(space, lambda: vector, {}, 0.5, 10)
-    hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning)
+    hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning, parts=True)
     assert len(hits) == 3
-    assert searcher.share == 0.0
-    assert searcher.cosine is not None
+    assert searcher.last is not None
+    assert searcher.last.best == 0.0
+    assert searcher.last.nearest is not None
     assert all(hit.snippet for hit in hits)
     assert "cosine" in hits[0].parts
     assert searcher.search("unheardof", limit=3, filters=Filters()) == []
-    assert searcher.cosine is None
+    assert searcher.last.nearest is None
 
 
 def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_the_interactive_path_imports_nothing_heavy() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import apsw; before = set(sys.modules)\n"
         "import runtime.asking.documents\n"
-        "from runtime.asking.plan import date_boost\n"
+        "from runtime.asking.chronology import date_boost\n"
         "assert date_boost('why did the hook fail', 0) == (None, None)\n"
         f"print(sorted((set(sys.modules) - before) & {heavy}), 'runtime.dates.words' in sys.modules)\n"
         "assert date_boost('what did I do three weeks ago', 1795000000)[1]\n"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import pytest
 
 from core.home import Home
 from core.jsonb import pack
 from core.version import REDACTION
+from qmd.index.catalogue import Filters
+from qmd.index.store import Deadline
 from qmd.search.snippets import Hit
-from runtime.asking import steps
-from runtime.asking.ask import Asker
+from runtime.asking import arranging, ask
+from runtime.asking.ask import Asker, Inquiry
 from runtime.asking.request import Request
 from tests.runtime.index_fixture import Shelf
 
@@ -21,9 +23,10 @@ def hit(number: int, path: str, score: float, collection: str = "brain", **field
     return Hit((number, collection, path, path, f"{number:064x}", 0, 0, 1, pack(fields), REDACTION), score, {})
 
 
-def inquiry(*hits: Hit, **given: Any) -> steps.Inquiry:
-    made = steps.Inquiry("walrus", Request(**given), 1.0)
+def inquiry(*hits: Hit, question: str = "walrus", **given: Any) -> Inquiry:
+    made = Inquiry(question, Request(**given), Deadline(apsw.Connection(":memory:"), 1.0))
     made.hits = list(hits)
+    made.filters = Filters()
     return made
 
 
@@ -32,22 +35,36 @@ def asker(home: Home) -> Asker:
     return Asker(home, Shelf(home).config)
 
 
-def paths(made: steps.Inquiry) -> list[str]:
+def paths(made: Inquiry) -> list[str]:
     return [each.path for each in made.hits]
 
 
 def test_the_tables_name_each_step_once_and_every_step() -> None:
-    listed = [step for table in (steps.PREPARE, steps.SEARCH, steps.CONCLUDE) for _, step in table]
+    listed = [step for table in (ask.PREPARE, ask.SEARCH, ask.CONCLUDE) for _, step in table]
     assert len(listed) == len(set(listed))
-    steps_there = {
-        each for each in vars(steps).values() if getattr(each, "__annotations__", {}).get("asker") == "Asker"
-    }
-    assert steps_there - {steps.write_envelope} == set(listed)
+    steps_there = {each for each in vars(ask).values() if getattr(each, "__annotations__", {}).get("asker") == "Asker"}
+    assert steps_there - {ask.write_envelope} == set(listed)
 
 
-def test_a_synthetic_hit_counts_half_and_equal_scores_stay_in_order(asker: Asker) -> None:
+@pytest.mark.parametrize(
+    ("hits", "special"),
+    [
+        ([hit(1, "a", 0.9), hit(2, "b", 0.8)], False),
+        ([hit(1, "a", 0.9), hit(2, "a", 0.8, "distilled")], True),
+        ([hit(1, "a", 0.9), hit(2, "b", 0.8, synthetic=True)], True),
+        ([hit(1, "a", 0.9, superseded_by="new")], True),
+        ([], False),
+    ],
+)
+def test_hits_are_arranged_only_where_one_is_special(hits: list[Hit], special: bool) -> None:
+    applies = {step: applies for applies, step in ask.SEARCH}[ask.arrange]
+    assert applies is not None
+    assert applies(inquiry(*hits)) is special
+
+
+def test_a_synthetic_hit_counts_half_and_equal_scores_stay_in_order() -> None:
     made = inquiry(hit(1, "m", 0.8, synthetic=True), hit(2, "h", 0.5), hit(3, "i", 0.4))
-    steps.demote_synthetic(asker, made)
+    arranging.demote_synthetic(made.hits)
     assert paths(made) == ["h", "m", "i"]
 
 
@@ -59,7 +76,9 @@ def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Aske
         hit(4, "b.md", 0.6, session_id="another"),
         limit=2,
     )
-    steps.unite_twins(asker, made)
+    made.wanted = 4
+    ask.arrange(asker, made)
+    ask.keep_best(asker, made)
     assert [each.id for each in made.hits] == [1, 3]
     assert {kept: twin.id for kept, twin in made.twins.items()} == {1: 2}
 
@@ -67,7 +86,7 @@ def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Aske
 def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
     with Asker(home, Shelf(home).config) as asker:
         made = inquiry(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
-        steps.arrange_superseded(asker, made)
+        ask.arrange(asker, made)
     assert paths(made) == ["new.md", "2026/01/old.md", "x.md"]
 
 
@@ -85,9 +104,8 @@ def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
 def test_too_little_evidence_drops_all_hits_but_those_of_a_literal_question(
     asker: Asker, evidence: float | None, given: float | None, exact: bool, abstained: bool
 ) -> None:
-    made = inquiry(hit(1, "a", 0.5), min_score=given)
+    made = inquiry(hit(1, "a", 0.5), question="getUserName" if exact else "walrus", min_score=given)
     made.evidence = evidence
-    made.plan = SimpleNamespace(exact=exact)  # type: ignore[assignment]
-    steps.abstain(asker, made)
+    ask.abstain(asker, made)
     assert (made.abstained, made.hits == []) == (abstained, abstained)
     assert ("nothing relevant" in made.reason) is abstained
