@@ -65,6 +65,9 @@ def _admits(prefilter: Prefilter, data: bytes) -> bool:
     return whether(screened([prefilter]))(data) is not None
 
 
+_PRINTABLE = "".join(map(chr, range(33, 127)))
+
+
 def _drawn(parsed: Any, draw: random.Random) -> str:
     """Return a text that a parsed pattern matches, drawn by ``draw``."""
     found = ""
@@ -73,8 +76,7 @@ def _drawn(parsed: Any, draw: random.Random) -> str:
             case "LITERAL":
                 found += chr(argument)
             case "IN":
-                signs = [sign for sign in map(chr, range(33, 127)) if re.fullmatch(_class(argument), sign)]
-                found += draw.choice(signs)
+                found += draw.choice(re.findall(_class(argument), _PRINTABLE))
             case "MAX_REPEAT":
                 least, most, inner = argument
                 count = draw.randint(least, min(most, least + 3))
