@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,13 +22,28 @@ from evals.runs.metrics import LEAST
 from evals.runs.run import Settings, run
 from evals.sets import loading
 from tests.evals import small
+from tests.homes import environment
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """The figures of one run, and the home that keeps the run."""
+    place = tmp_path_factory.mktemp("measured")
+    small.trec(place / "data" / "kit|chen $x$")
+    with pytest.MonkeyPatch.context() as patch, environment(place):
+        _hide_qmd(patch)
+        home = Home(str(place / "home"))
+        home.make()
+        arms = [Chosen(name) for name in ("qmd-lex", "ask", "real-qmd")]
+        return run(home, loading.load([str(place / "data")], home), arms, Settings()), place / "home"
 
 
 @pytest.fixture
-def figures(home: Home, tmp_path: Path) -> dict[str, Any]:
-    small.trec(tmp_path / "data" / "kit|chen $x$")
-    arms = [Chosen(name) for name in ("qmd-lex", "ask", "real-qmd")]
-    return run(home, loading.load([str(tmp_path / "data")], home), arms, Settings())
+def figures(measured: tuple[dict[str, Any], Path], home: Home) -> dict[str, Any]:
+    """The figures of a run that ``home`` keeps."""
+    found, kept = measured
+    shutil.copytree(kept, home.root, symlinks=True, dirs_exist_ok=True)
+    return copy.deepcopy(found)
 
 
 def _row(month: int, arm: str, share: float) -> dict[str, Any]:
@@ -37,8 +54,12 @@ def _row(month: int, arm: str, share: float) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_real_qmd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BRAIN_REAL_QMD", raising=False)
-    monkeypatch.setenv("PATH", "/nowhere")
+    _hide_qmd(monkeypatch)
+
+
+def _hide_qmd(patch: pytest.MonkeyPatch) -> None:
+    patch.delenv("BRAIN_REAL_QMD", raising=False)
+    patch.setenv("PATH", "/nowhere")
 
 
 def test_a_report_is_a_page_with_pictures_that_open(figures: dict[str, Any], home: Home, tmp_path: Path) -> None:
