@@ -133,7 +133,7 @@ def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_told_to_end_we_leave_nobody_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_whole_family(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "pids"
     code = "import sys; from core import child; child.run([sys.executable, '-c', *sys.argv[1:]], timeout_s=300)"
     with subprocess.Popen(
