@@ -10,7 +10,7 @@ help:
 	@echo 'make run     set everything up and ask a first question'
 	@echo 'make venv    just the environment: $(BIN)/brain works after it'
 	@echo 'make test    tests, ruff, types, import contracts'
-	@echo 'make long    the tests that take more than a few seconds'
+	@echo 'make long    the tests that take more than a few seconds, properties with more examples'
 	@echo 'make bench   the figures, each beside its floor'
 	@echo 'make lock    pin the newest dependencies'
 	@echo 'make clean   remove the environment and the caches'
@@ -25,24 +25,34 @@ venv:
 dev:
 	@sh bin/environment dev
 
-# All of them run, whatever fails, so that one round shows everything.
-test: dev
-	@passed=; failed=; \
+# Everything runs, whatever fails, so that one round shows everything.
+CHECK = passed=; failed=; \
 	check() { \
 	  name=$$1; shift; echo "== $$name"; \
 	  if "$$@"; then passed="$$passed $$name"; else failed="$$failed $$name"; fi; \
 	}; \
-	check ruff $(BIN)/python -m ruff check; \
-	check format $(BIN)/python -m ruff format --check; \
-	check types $(BIN)/python -m mypy; \
-	check imports $(BIN)/lint-imports; \
-	check tests $(BIN)/python -m pytest -n $(JOBS) -m 'not long'; \
-	echo "== passed:$${passed:- none}; failed:$${failed:- none}"; \
-	test -z "$$failed"
+	summary() { echo "== passed:$${passed:- none}; failed:$${failed:- none}"; test -z "$$failed"; }
 
-# One at a time: some of them measure.
+# The static checks take one core, and many tests wait: both run at the same time.
+test: dev
+	@mkdir -p build; $(CHECK); \
+	{ \
+	  check ruff $(BIN)/python -m ruff check; \
+	  check format $(BIN)/python -m ruff format --check; \
+	  check types $(BIN)/python -m mypy; \
+	  check imports $(BIN)/lint-imports; \
+	  summary; \
+	} > build/static.log 2>&1 & static=$$!; \
+	check tests $(BIN)/python -m pytest -n $(JOBS) -m 'not long'; \
+	if wait $$static; then passed="$$passed static"; else failed="$$failed static"; fi; \
+	cat build/static.log; summary
+
+# Properties with all their examples; then the tests that measure, one at a time.
 long: dev
-	@$(BIN)/python -m pytest -m long
+	@$(CHECK); \
+	check properties $(BIN)/python -m pytest -n $(JOBS) -m 'hypothesis and not long' --hypothesis-profile=thorough; \
+	check long $(BIN)/python -m pytest -m long --hypothesis-profile=thorough; \
+	summary
 
 bench: dev
 	@$(BIN)/python -m bench

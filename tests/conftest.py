@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,18 +15,30 @@ import pytest
 from hypothesis import settings
 
 from core.home import Home, private_process
+from tests.examples import QUICK, THOROUGH
+from tests.forking import Forks
 from tests.full_text import databases, faults
 
 if TYPE_CHECKING:
     from tests.qmd.embedding.endpoint import Endpoint
     from tests.runtime.index_fixture import Shelf
 
-# How long one example takes says how busy the machine is; slow code has benchmarks. New examples are found at a desk;
-# where CI is set they are always the same, so that red means the change.
-settings.register_profile("brain", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("brain")
+# The time of one example depends on how busy the machine is, so none has a deadline. Examples are new at each run at a
+# desk; where CI is set they are always the same, so that red means the change.
+_SAME = bool(os.environ.get("CI"))
+settings.register_profile("quick", deadline=None, derandomize=_SAME, max_examples=QUICK)
+settings.register_profile("thorough", deadline=None, derandomize=_SAME, max_examples=THOROUGH)
+settings.load_profile("quick")
+
+# Some environments set PYTHONDONTWRITEBYTECODE. Each worker would then rewrite the assertions of all test modules, and
+# each process that a test starts would compile the product.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
+# A background job of a shell starts with SIGINT ignored, and so would each process that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # As every entry point of the product does, for the code that tests call without one (tests/ops/test_private.py).
 private_process()
 
@@ -122,9 +135,35 @@ def shared() -> Path:
 Brain = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """A process that has imported the product and forks for each command."""
+    server = Forks(str(ROOT))
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def brain() -> Brain:
-    """Run the real program: ``brain("ask", "x", "--json", stdin="", env={}, timeout=60)``."""
+def brain(forks: Forks, program: Brain) -> Brain:
+    """Run a command in a process of its own: ``brain("ask", "x", "--json", stdin="", env={}, timeout=60)``.
+
+    The process is a fork of one that has imported the product. A test of how the program starts takes ``program``.
+    """
+
+    def run(
+        *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60, cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        environ = {**os.environ, **(env or {})}
+        if not forks.fits(environ):
+            return program(*words, stdin=stdin, env=env, timeout=timeout, cwd=cwd)
+        return forks.run(words, stdin, environ, timeout, cwd or os.getcwd())
+
+    return run
+
+
+@pytest.fixture
+def program() -> Brain:
+    """Start the real program, from the interpreter on; called as ``brain`` is."""
 
     def run(
         *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60, cwd: str | None = None

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-import brain as program
+import brain as entry
 from core import errors
 from core.home import Home
 from core.version import VERSION
@@ -36,6 +36,11 @@ def run(args, context):
 cli.ask.recent.run = run
 brain.entry()
 """
+
+
+@pytest.fixture
+def brain(program: Brain) -> Brain:
+    return program
 
 
 def _start(*words: str, code: str = _ENTRY, **options: Any) -> subprocess.Popen[bytes]:
@@ -63,7 +68,7 @@ def test_the_version_is_the_products(brain: Brain) -> None:
 def test_the_overview_names_every_command(brain: Brain, words: tuple[str, ...]) -> None:
     done = brain(*words)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")] == list(program.COMMANDS)
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")] == list(entry.COMMANDS)
 
 
 def test_the_overview_touches_nothing(brain: Brain, tmp_path: Path) -> None:

@@ -133,6 +133,11 @@ def _short_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
+def brain(program: Brain) -> Brain:
+    return program
+
+
+@pytest.fixture
 def indexed(home: Home, tmp_path: Path, brain: Brain) -> Home:
     script = Script()
     said = text("The walrus swam – and sang…")

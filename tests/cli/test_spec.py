@@ -13,6 +13,7 @@ from cli.help import parser
 from cli.reference import block
 from cli.spec import Command, Option, file_path, parse, seconds, text_path, whole
 from core.errors import BadInput
+from tests.examples import examples
 
 COMMAND = Command(
     "find",
@@ -69,7 +70,7 @@ def _tokens(draw: Any) -> list[str]:
     return [_SHORT[flag] + value]
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(_tokens(), max_size=6))
 def test_valid_arguments_mean_what_argparse_says_they_mean(groups: list[list[str]]) -> None:
     argv = [token for group in groups for token in group]

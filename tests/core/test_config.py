@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core import config, files, jsonio
 from core.errors import BadInput
 from core.home import Home
+from tests.examples import examples
 
 ROOT = str(Path(__file__).resolve().parents[2])
 _LOAD = """
@@ -119,7 +120,7 @@ def test_the_cache_of_another_home_is_not_believed(home: Home, tmp_path: Path) -
     assert "aaa" not in _names(other)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=80) | st.tuples(st.integers(0, 150), st.integers(0, 255)))
 def test_a_damaged_cache_is_made_anew(home: Home, damage: bytes | tuple[int, int]) -> None:
     _write(home, "collections: {notes: {path: /n}}\n")

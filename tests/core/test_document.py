@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core import document_yaml, frontmatter, plain_yaml
 from core.document import Document, Timestamp, render, split
 from core.text import clean, encodable
+from tests.examples import examples
 from tests.scanned import Scanned
 
 _ANY = st.text(st.characters(exclude_categories=[]) | st.sampled_from("-:#\n\r\t\"'|>&*!%@`{}[],? \x85\u2028\ud800"))
@@ -72,7 +73,7 @@ def test_the_same_fields_and_body_are_the_same_bytes(meta: dict[str, Any], body:
 
 
 @given(_PAYLOAD)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_text_can_be_split(text: str) -> None:
     for whole in (text, f"---\n{text}\n---\nbody"):
         meta, body = split(whole)
@@ -150,7 +151,7 @@ _PLAIN = st.text("ab eno79-.:#'/_,?(é“中", min_size=1, max_size=12)
         max_size=4,
     )
 )
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_what_is_written_without_the_yaml_library_is_what_it_writes(fields: dict[str, Any]) -> None:
     written = plain_yaml.block(fields)
     assert written is None or written == document_yaml.dump(fields)
@@ -161,7 +162,7 @@ _LINE = _FIELD | st.builds("- {}".format, _PLAIN | _PAYLOAD) | st.sampled_from([
 
 
 @given(st.lists(_LINE, max_size=5), st.sampled_from(["", "\n"]))
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @example(["a: '' 'b'"], "")
 @example(["a: '"], "")
 @example(["a: ''"], "")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core import telemetry
 from core.errors import BadInput
 from core.home import Home
+from tests.examples import examples
 
 ROOT = str(Path(__file__).resolve().parents[2])
 _MANY = """
@@ -88,7 +89,7 @@ def test_no_ledger_has_no_rows(home: Home) -> None:
     assert telemetry.tail(home, 5) == []
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_no_field_splits_its_row(home: Home, text: str) -> None:
     Path(home.usage).unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput, Refused
 from qmd import config_file
 from qmd.settings import Config, find_local, folder, index_name, is_local, locate
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
         config_file.load(str(tmp_path / "i.yml"))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None)
 @given(name=st.text("ab:#-'\" é{", min_size=1, max_size=8), text=st.text("ab:#-'\" \né{%&*!", max_size=12))
 def test_what_is_written_is_read_back(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / "i.yml"

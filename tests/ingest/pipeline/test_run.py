@@ -19,6 +19,7 @@ from ingest.pipeline.run import _Scope, run
 from ingest.pipeline.state import State, UnitRow
 from ingest.session import units
 from ingest.session.units import split_key, unit_key
+from tests.examples import examples
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, document, ingest, lines, save, text, tool
 
 
@@ -249,7 +250,7 @@ def test_without_roots_the_sources_own_are_read(home: Home, claude_root: Path) -
     assert run(home, "claude", None, trust_stat=True).ingested == 1
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_the_corpus_depends_on_the_set_of_files_alone(tmp_path: Path, data: st.DataObject) -> None:
     """Any split of sessions over files, any order and grouping of runs: the same bytes as one run over all."""

@@ -14,6 +14,7 @@ from core.home import Home
 from ingest.raw.store import DISK
 from ingest.session import events as window
 from ingest.sources.claude.source import SOURCE
+from tests.examples import examples
 from tests.ingest.transcripts import SESSION, Record, Script, corpus, document, ingest, save, text, thinking
 
 PIECE = 40
@@ -89,7 +90,7 @@ def _part(folder: Path, records: list[Record]) -> Any:
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_split_of_a_long_session_over_files_makes_the_document_of_the_whole(
     tmp_path: Path, data: st.DataObject

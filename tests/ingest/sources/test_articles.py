@@ -19,6 +19,7 @@ from ingest.sources.articles import parser as reader
 from ingest.sources.articles.parser import Reader, Unreadable
 from ingest.sources.articles.source import LEADS_OUT, Shelf, files
 from tests.cases import cases
+from tests.examples import examples
 from tests.ingest import articles_fixture as made
 
 
@@ -302,7 +303,7 @@ def test_captions_say_who_speaks(name: str, text: str, body: str) -> None:
 _STARTS = [b"", b"WEBVTT\n\n", b"1\n00:00:01,000 --> ", b"PK\x03\x04", b"---\n", b"%PDF-1.4\n"]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.binary(max_size=300),
     st.sampled_from(["a.md", "a.txt", "a.srt", "a.vtt", "a", "a.pdf", "a.epub"]),

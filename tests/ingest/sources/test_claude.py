@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core.document import Document, Failure
 from core.home import Home
 from ingest.sources.claude import source as claude
+from tests.examples import examples
 from tests.ingest.sources.cases import Case, cases, check, parsed
 from tests.ingest.transcripts import (
     SESSION,
@@ -252,7 +253,9 @@ TYPES = st.sampled_from(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(TYPES, st.dictionaries(FIELDS, VALUES, max_size=8)), max_size=6))
 def test_no_shape_of_record_raises(tmp_path: Path, shapes: list[tuple[str, dict[str, Any]]]) -> None:

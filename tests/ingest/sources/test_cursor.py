@@ -19,6 +19,7 @@ from ingest.archive import archive
 from ingest.pipeline.run import run
 from ingest.sources.cursor.parser import shell_error
 from ingest.sources.cursor.source import SOURCE
+from tests.examples import examples
 from tests.ingest.archive.test_rows import again
 from tests.ingest.sources.cases import Case, cases, check, document, ingest, odd_values, parsed
 from tests.ingest.transcripts import corpus
@@ -211,7 +212,7 @@ def test_a_workspace_of_the_second_generation_adds_nothing(tmp_path: Path) -> No
     assert parsed(SOURCE, path).reading.skipped == "no conversation in this database"
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(
     odd_values(
         "type text thinking toolFormerData params name createdAt richText conversation bubbleId"

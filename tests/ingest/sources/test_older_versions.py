@@ -19,6 +19,7 @@ from ingest import forgetting
 from ingest.archive import archive, recording
 from ingest.pipeline import state
 from ingest.pipeline.run import run
+from tests.examples import examples
 from tests.ingest.archive import test_rows as databases
 from tests.ingest.sources import test_gemini as gemini
 from tests.ingest.transcripts import SESSION, Script, corpus, from_the_archive_alone, ingest, lines, text
@@ -65,7 +66,7 @@ def write(home: Home, folder: Path, *versions: list[dict[str, Any]]) -> None:
         st.tuples(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 9), st.booleans()), min_size=2, max_size=6
     )
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_a_rebuild_gives_what_a_live_run_gives_however_a_file_was_rewritten(
     steps: list[tuple[set[int], int, bool]],
 ) -> None:
@@ -188,7 +189,7 @@ def test_commands_that_a_shells_history_drops_stay(home: Home, folder: Path, nam
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["ls", "cd x", "make", "git st"])), min_size=1, max_size=12),
     st.lists(st.tuples(st.integers(0, 11), st.integers(1, 6)), min_size=1, max_size=5),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_no_command_is_lost_whatever_a_history_drops_or_takes_back(
     name: str, commands: list[tuple[int, str]], windows: list[tuple[int, int]]
 ) -> None:

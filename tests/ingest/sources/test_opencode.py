@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from core.home import Home
 from ingest.pipeline.run import run
 from ingest.sources.opencode.source import SOURCE
+from tests.examples import examples
 from tests.ingest.sources.cases import Case, cases, check, document, ingest, odd_values, parsed
 from tests.ingest.transcripts import corpus
 
@@ -252,7 +253,7 @@ def test_a_session_that_goes_on_in_2_0_is_one(tmp_path: Path) -> None:
         assert body.count(text) == 1, text
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     odd_values("type text state input status error metadata exit time start"),
     st.sampled_from(["text", "tool", "reasoning", "subtask"]),

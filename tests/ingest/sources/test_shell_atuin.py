@@ -18,6 +18,7 @@ from core.document import Document, split
 from core.home import Home
 from ingest.archive import archive
 from ingest.sources.shell import source as shell
+from tests.examples import examples
 from tests.ingest.sources.test_shell import AT, body, ingest
 from tests.ingest.transcripts import corpus, documents, from_the_archive_alone
 
@@ -148,7 +149,7 @@ def test_authors_and_intents_are_without_secrets(home: Home, tmp_path: Path) -> 
     assert from_the_archive_alone(home, "shell", tmp_path / "there") == before
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(odd=st.one_of(st.none(), st.integers(-5, 5), st.text(max_size=5), st.binary(max_size=5)), column=st.sampled_from(
     ["timestamp", "command", "cwd", "exit", "author", "intent", "author_kind", "hostname"]))  # fmt: skip
 def test_no_value_of_a_column_stops_the_others(tmp_path_factory: pytest.TempPathFactory, odd: Any, column: str) -> None:

@@ -18,6 +18,7 @@ from core.errors import BadInput, EngineMissing
 from qmd.embedding import local
 from qmd.embedding.local import Local
 from qmd.index.spaces import PIECE
+from tests.examples import examples
 
 
 @cache
@@ -80,7 +81,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(PIECES, st.integers(1, 40)), min_size=1, max_size=12))
 def test_every_token_of_a_document_is_in_a_chunk_as_the_model_reads_it(parts: list[tuple[str, int]]) -> None:
     text = "".join(part * times for part, times in parts)

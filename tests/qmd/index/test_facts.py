@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.document import render
 from core.jsonb import unpack
 from qmd.index.facts import read, title
+from tests.examples import examples
 
 MTIME = 1_700_000_000
 
@@ -74,7 +75,7 @@ def test_no_frontmatter_stops_the_index(head: str) -> None:
     assert unpack(facts.packed()) == facts.fields
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(st.characters() | st.sampled_from("-:[]{}&*!|>'\"\n #0x1"), max_size=80))
 def test_any_frontmatter_has_facts(head: str) -> None:
     facts = read(f"---\n{head}\n---\nbody", MTIME)

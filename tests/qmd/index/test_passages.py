@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core import frontmatter
 from qmd.index.passages import WORDS, bodies, cut, inner_words
+from tests.examples import examples
 from tests.scanned import Scanned
 
 _WORD = st.text(st.characters(exclude_characters=" \n"), min_size=1, max_size=8)
@@ -25,7 +26,7 @@ _HEAD = st.sampled_from(["", "---\na: 1\n---\n", "---\n---\n", "---\nopen\n"])
 @given(_HEAD, _TEXT)
 @example("", "a " * 1000)
 @example("---\na: 1\n---\n", "")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_passages_are_the_text_after_the_frontmatter_in_order(head: str, body: str) -> None:
     text = head + body
     bounds = cut(text)
@@ -43,7 +44,7 @@ def test_passages_are_the_text_after_the_frontmatter_in_order(head: str, body: s
 @example("a " * 599)
 @example("a " * 301 + "\n" + "b " * 199)
 @example(("x" * 4000 + " " + "w " * 190) * 3)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_passage_is_much_longer_than_the_others(text: str) -> None:
     for passage in bodies(text, cut(text)):
         assert passage.count(" ") <= 1.5 * WORDS

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from qmd.index.passages import inner_words
 from qmd.index.terms import STOP, Analyzer, Terms, count_cjk, has_cjk, humps, is_cjk, spaced_out
+from tests.examples import examples
 
 _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL")
 
@@ -75,7 +76,7 @@ _QUESTIONS = st.text(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(_QUESTIONS)
 @example('" OR "')
 @example("\x00")
@@ -94,7 +95,7 @@ def test_any_question_becomes_phrases_that_fts5_takes(
     assert all(count > 0 for count in terms.count)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(_QUESTIONS)
 def test_a_text_is_found_by_its_own_words(analyzer: Analyzer, text: str) -> None:
     connection = apsw.Connection(":memory:")

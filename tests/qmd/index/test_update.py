@@ -15,6 +15,7 @@ from qmd.index.update import register, update
 from qmd.index.walk import is_clean
 from qmd.index.walk import walk as qmd_walk
 from qmd.index.writer import drop, put
+from tests.examples import examples
 from tests.qmd.corpus import Folder, active, counts, indexed, run, write
 
 
@@ -303,7 +304,7 @@ def test_a_rebuild_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("*.tmp*")) == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.dictionaries(st.sampled_from(["a.md", "b.md", "c/d.md"]), st.text(max_size=60)), min_size=1, max_size=4)
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from qmd.reranking.judge import Judge
 from qmd.search import hybrid
 from qmd.search.structured import Search
+from tests.examples import examples
 from tests.qmd.corpus import indexed
 
 COUNT = 16
@@ -63,7 +64,7 @@ def numbers(hits: list[hybrid.Hit]) -> list[int]:
     return [int(Path(hit.found.path).stem[1:]) for hit in hits]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(0, 1), min_size=COUNT, max_size=COUNT))
 def test_each_place_has_its_weight(index: apsw.Connection, scores: list[float]) -> None:
     fused = numbers(ask(index, None))

@@ -15,6 +15,7 @@ from qmd.index.update import register, update
 from qmd.search.explanation import explain
 from qmd.search.search import Searcher
 from qmd.search.snippets import Hit
+from tests.examples import examples
 from tests.qmd.corpus import Folder, indexed, run, write
 
 FILLER = "The quick work of the day went on without much of note. " * 12
@@ -226,7 +227,7 @@ def test_the_number_of_documents_is_kept(tmp_path: Path) -> None:
     assert connection.execute(count).get == 1
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(min_size=1, max_size=80))
 def test_no_question_is_an_error(tmp_path_factory: pytest.TempPathFactory, question: str) -> None:
     place = tmp_path_factory.getbasetemp() / "any-question"

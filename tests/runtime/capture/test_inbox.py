@@ -16,6 +16,7 @@ from core.text import clean, one_line
 from qmd.index.store import open_index
 from runtime.asking import recent
 from runtime.capture import inbox, indexing
+from tests.examples import examples
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 FIELDS = ["session_id", "source", "title", "date", "type", "project", "tags", "schema"]
@@ -111,7 +112,7 @@ _ANY = st.lists(st.one_of(_HOSTILE, _ODD, st.characters(exclude_categories=()), 
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=_ANY, title=_ANY, project=_ANY, tags=st.lists(_ANY, max_size=3))
 def test_no_payload_adds_or_changes_a_field(home: Home, text: str, title: str, project: str, tags: list[str]) -> None:
     kept = "x" + text

@@ -16,6 +16,7 @@ from core.home import Home
 from qmd.index.store import open_index
 from runtime.asking import documents
 from runtime.explaining import export
+from tests.examples import examples
 from tests.runtime.index_fixture import Shelf
 
 DAY = 86_400
@@ -190,7 +191,7 @@ def test_the_filter_sees_every_text_that_leaves(shelf: Shelf, tmp_path: Path) ->
     assert Case(shelf).folder(tmp_path / "out", redact=redact).unchanged == 3
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=20), st.text(alphabet="a./\\\0~", max_size=12))
 def test_a_target_is_inside_or_none(collection: str, path: str) -> None:
     row = documents.Row.__new__(documents.Row)

@@ -1,0 +1,190 @@
+"""Commands in processes of their own that need not import the product first.
+
+A server imports the product once and forks for each command. The fork gets the arguments, environment, folder and
+streams of the command, runs ``brain.entry()`` and exits, as a started program does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+_ROOMS = ("brain", "cli", "core", "ingest", "ops", "qmd", "runtime")
+# Libraries that start threads or take a second to import; a command that needs one imports it itself.
+_LEFT_OUT = ("mcp", "numpy")
+# An interpreter or a library reads variables with these beginnings when it starts.
+_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "OMP_", "OPENBLAS_")
+_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tests.forking import serve; serve()"
+
+
+class Forks:
+    """One server; ``run`` may be called by several threads."""
+
+    def __init__(self, root: str) -> None:
+        self._channel, theirs = socket.socketpair()
+        self._environ = _at_start(os.environ)
+        self._lock = threading.Lock()
+        with theirs:
+            self._server = subprocess.Popen(
+                [sys.executable, "-c", _CODE, root, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def close(self) -> None:
+        """End the server."""
+        self._channel.close()
+        self._server.communicate(timeout=60)
+
+    def fits(self, environ: Mapping[str, str]) -> bool:
+        """Return True if an interpreter that starts with ``environ`` is set up as the server is."""
+        return _at_start(environ) == self._environ
+
+    def run(
+        self, words: Sequence[str], stdin: str, environ: Mapping[str, str], timeout: float, cwd: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``brain`` with arguments ``words``; ``timeout`` in seconds.
+
+        Raises:
+            subprocess.TimeoutExpired: The process ran longer, and was killed.
+        """
+        pipes = [os.pipe() for _ in range(4)]
+        (theirs_in, ours_in), *outputs = pipes
+        given = [theirs_in, *(write for _, write in outputs)]
+        request = json.dumps([words, dict(environ), cwd], default=os.fspath).encode()
+        with self._lock:
+            socket.send_fds(self._channel, [struct.pack("q", len(request))], given)
+            self._channel.sendall(request)
+        for descriptor in given:
+            os.close(descriptor)
+        out, err, status = (read for read, _ in outputs)
+        (pid,) = struct.unpack("i", os.read(status, 4))
+        try:
+            printed, complained = _talk(ours_in, stdin.encode(), out, err, time.monotonic() + timeout)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(words, timeout) from None
+        else:
+            (ended,) = struct.unpack("i", os.read(status, 4))
+        finally:
+            for descriptor in (out, err, status):
+                os.close(descriptor)
+        code = os.waitstatus_to_exitcode(ended)
+        return subprocess.CompletedProcess(words, code, _text(printed), _text(complained))
+
+
+def _at_start(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(_AT_START)}
+
+
+def _text(data: bytes) -> str:
+    return data.decode().replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _talk(stdin: int, data: bytes, out: int, err: int, until: float) -> tuple[bytes, bytes]:
+    """Write ``data`` to ``stdin`` and return what ``out`` and ``err`` give.
+
+    Raises:
+        TimeoutError: It is ``until`` by the monotonic clock (seconds).
+    """
+    found = {out: bytearray(), err: bytearray()}
+    left = memoryview(data)
+    os.set_blocking(stdin, False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(stdin, selectors.EVENT_WRITE)
+        selector.register(out, selectors.EVENT_READ)
+        selector.register(err, selectors.EVENT_READ)
+        try:
+            while selector.get_map():
+                ready = selector.select(max(0, until - time.monotonic()))
+                if not ready:
+                    raise TimeoutError
+                for key, _ in ready:
+                    if key.fd == stdin:
+                        with contextlib.suppress(BrokenPipeError):
+                            left = left[os.write(stdin, left[:65536]) :] if left else left
+                            if left:
+                                continue
+                        selector.unregister(stdin)
+                        os.close(stdin)
+                        stdin = -1
+                    elif piece := os.read(key.fd, 1 << 16):
+                        found[key.fd] += piece
+                    else:
+                        selector.unregister(key.fd)
+        finally:
+            if stdin >= 0:
+                os.close(stdin)
+    return bytes(found[out]), bytes(found[err])
+
+
+def serve() -> None:
+    """Fork for each request on the socket that ``sys.argv`` names, and run the command in the fork."""
+    _import()
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    while True:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        head, given, _, _ = socket.recv_fds(channel, 8, 4)
+        if not head:
+            os._exit(0)
+        (length,) = struct.unpack("q", head)
+        request = bytearray()
+        while len(request) < length:
+            request += channel.recv(length - len(request))
+        if not os.fork():
+            break
+        for each in given:
+            os.close(each)
+    channel.close()
+    status = given.pop()
+    if (pid := os.fork()) != 0:
+        for each in (*given, 0, 1, 2):
+            os.close(each)
+        os.write(status, struct.pack("i", pid))
+        os.write(status, struct.pack("i", os.waitpid(pid, 0)[1]))
+        os._exit(0)
+    os.close(status)
+    for number, each in enumerate(given):
+        os.dup2(each, number)
+        os.close(each)
+    words, environ, cwd = json.loads(request)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environ)
+    time.tzset()
+    sys.argv[1:] = words
+    brain = importlib.import_module("brain")
+    vars(brain)["_START"] = time.perf_counter()
+    brain.entry()
+
+
+def _import() -> None:
+    """Import every module of the product that needs none of ``_LEFT_OUT``."""
+    sys.modules.update(dict.fromkeys(_LEFT_OUT))  # type: ignore[arg-type]
+    for room in map(importlib.import_module, _ROOMS):
+        for module in pkgutil.walk_packages(getattr(room, "__path__", []), f"{room.__name__}."):
+            if not module.name.endswith("__main__"):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(module.name)
+    for name in _LEFT_OUT:
+        del sys.modules[name]
+    gc.collect()
+    gc.freeze()
