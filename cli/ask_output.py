@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_NEAREST = "Nothing clearly answers this. Nearest:"
+
+
 def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = ()) -> None:
     """Print the hits, or say that nothing was found and what to try.
 
@@ -24,8 +27,8 @@ def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = (
 
 def plain(envelope: dict[str, Any], within: Sequence[str] = ()) -> str:
     """Return the envelope as text without any styling."""
-    lines: list[str] = []
-    for hit in envelope["hits"]:
+    lines = [_NEAREST, ""] if envelope.get("nearest") else []
+    for hit in envelope["hits"] or envelope.get("nearest", ()):
         lines += [f"{hit['rank']}. {_line(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
         lines += [f"   | {line}" for line in _snippet(hit)]
         lines += [f"   > {hit['resume']}"] if hit["resume"] else []
@@ -43,7 +46,9 @@ def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
-    for hit in envelope["hits"]:
+    if envelope.get("nearest"):
+        console.print(Text(_NEAREST + "\n", style="yellow"))
+    for hit in envelope["hits"] or envelope.get("nearest", ()):
         heading = Text(f"{hit['rank']}. ", style="bold")
         heading.append(_line(hit["title"]), style="bold cyan")
         console.print(heading, overflow="ellipsis", no_wrap=True)
@@ -109,7 +114,7 @@ def _nothing(envelope: dict[str, Any], within: Sequence[str]) -> list[str]:
         if not about["documents"]:
             return lines
     if envelope.get("abstained"):
-        lines.append(f"Nothing {where} is relevant enough. `--min-score 0` shows what is nearest; or try other words.")
+        lines.append(f"Nothing {where} is relevant enough. Other words may find more.")
     else:
         explain = ", or `brain explain` to see what is indexed"
         lines.append(f"Nothing {where} matches. Try fewer or other words{'' if within else explain}.")

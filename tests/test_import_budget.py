@@ -57,6 +57,7 @@ OURS = {
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "runtime.asking.freshness",
+    "runtime.asking.quoting",
     "runtime.asking.request",
 }
 # What a question imports where a resident process answers it.
@@ -74,7 +75,7 @@ WARM = (
 # Needed only before an answer is empty: the kind of the question, and why nothing was found.
 BEFORE_NOTHING = {"core.counting", "runtime.asking.absence", "runtime.asking.route"}
 # fcntl is the lock of the telemetry row.
-STANDARD = {"__future__", "_json", "fcntl", "gc", "math"}
+STANDARD = {"__future__", "_bisect", "_json", "bisect", "fcntl", "gc", "math"}
 # What apsw would import besides itself, `collections` and all that imports, `core.jsonb` spares it.
 OF_APSW = {"apsw"}
 OF_RE = {

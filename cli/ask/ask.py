@@ -10,7 +10,7 @@ from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.asking.request import Request, resident_share, validate
+from runtime.asking.request import PARAGRAPH, PERSON, Request, resident_share, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ COMMAND = Command(
     words_help="the question; words that begin with a dash go after --",
     options=(
         Option("-n", "--limit", metavar="N", help="how many hits (5)", convert=whole),
+        Option(
+            "--context", metavar="N", help="characters of each session's answer (600; 1200 with -n 1)", convert=whole
+        ),
         Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
         Option("--source", metavar="SOURCE", help="only documents of this source, such as claude or note"),
         Option("--project", metavar="GLOB", help="only this project: a folder's name, a path or a glob"),
@@ -201,6 +204,7 @@ def _request(args: Args) -> Request:
             raise BadInput("--since lies after --until", "exchange them")
     return Request(
         limit=args.limit,
+        budget=args.context or (PARAGRAPH if args.limit == 1 else PERSON),
         collections=args.collection,
         source=args.source,
         project=args.project,

@@ -31,16 +31,17 @@ class Hit(catalogue.Document):
 
     ``score`` (0-1) is the share of the evidence that a perfect match would give; ``parts`` are its summands, if they
     were asked for. ``line`` counts from 1. ``piece`` is the passage of the evidence, (start, end) in characters; (0, 0)
-    if there is none.
+    if there is none. ``quotes`` are lines that a caller chose instead of the snippet.
     """
 
-    __slots__ = ("line", "parts", "piece", "score", "snippet")
+    __slots__ = ("line", "parts", "piece", "quotes", "score", "snippet")
 
     def __init__(self, row: catalogue.Row, score: float, parts: dict[str, Any] | None = None) -> None:
         super().__init__(row)
         self.score = score
         self.parts = parts or {}
         self.line, self.snippet, self.piece = 1, "", (0, 0)
+        self.quotes: Sequence[Any] = ()
 
 
 def fill(

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 # From so many embedded documents on, comparing each vector takes longer than opening the index a second time.
 _MANY_EMBEDDED = 3_000
 _LONGEST_WAIT_MS = 2000
+# How many hits are named when nothing clearly answers.
+_NEAREST = 3
 # The least evidence (0–1) for an answer; measured in docs/retrieval.md.
 DEFAULT_MIN_SCORE = 0.16
 _LEXICAL = "lexical: terms ORed, documents and passages scored together"
@@ -252,6 +254,8 @@ class Inquiry:
         self.mode, self.reason = "lex", _LEXICAL
         self.wanted = request.limit
         self.hits: list[Hit] = []
+        # The best hits of a question that nothing clearly answers.
+        self.nearest: list[Hit] = []
         self.twins: dict[int, Hit] = {}
         self.no_day, self.abstained, self.reranks = "", False, False
         self.span = self.boost = self.meaning = self.days = self.evidence = self.reranking = self.reranked = None
@@ -394,10 +398,29 @@ def abstain(asker: Asker, inquiry: Inquiry) -> None:
 
         if route.kind(inquiry.question)[0] == route.LITERAL:
             return
-    inquiry.abstained, inquiry.hits = True, []
+    inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:_NEAREST], []
     inquiry.reason += (
         f"; nothing relevant: what matches is worth {inquiry.evidence:.2f}, less than {least:.2f} (--min-score)"
     )
+
+
+def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
+    """Let each session show the lines that answer, instead of the place that matches."""
+    from runtime.asking import quoting
+
+    wanted = quoting.Question(inquiry.question)
+    for hit in inquiry.hits or inquiry.nearest:
+        text = catalogue.text(asker.connection, hit.hash)
+        if text is None:
+            continue
+        piece = hit.piece
+        if not hit.is_clean:
+            from core.redaction import shown
+
+            text, piece = shown(text), (0, 0)
+        hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, piece)
+        if hit.quotes:
+            hit.line, hit.snippet = hit.quotes[0].line, quoting.show(hit.quotes)
 
 
 def explain_reranking(asker: Asker, inquiry: Inquiry) -> None:
@@ -417,6 +440,14 @@ def explain_absence(asker: Asker, inquiry: Inquiry) -> None:
 
 def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     """Return the envelope (docs/ask.md)."""
+
+    def entries(hits: list[Hit]) -> list[dict[str, Any]]:
+        twins, explain = inquiry.twins, inquiry.request.explain
+        return [
+            envelope.entry(rank, hit, asker.config, inquiry.now, twin=twins.get(hit.id), explain=explain)
+            for rank, hit in enumerate(hits, 1)
+        ]
+
     answer: dict[str, Any] = {
         "schema": 1,
         "ok": True,
@@ -433,14 +464,10 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
         answer["error"] = "no_results"
         if inquiry.abstained:
             answer["abstained"] = True
+            answer["nearest"] = entries(inquiry.nearest)
         if inquiry.days is not None:
             answer["days"] = inquiry.days
-    answer["hits"] = [
-        envelope.entry(
-            rank, hit, asker.config, inquiry.now, twin=inquiry.twins.get(hit.id), explain=inquiry.request.explain
-        )
-        for rank, hit in enumerate(inquiry.hits, 1)
-    ]
+    answer["hits"] = entries(inquiry.hits)
     answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
     return answer
 
@@ -476,6 +503,7 @@ CONCLUDE: Table = (
     (lambda inquiry: inquiry.span is not None or inquiry.no_day != "", explain_dates),
     (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
     (lambda inquiry: bool(inquiry.hits), abstain),
+    (lambda inquiry: bool(inquiry.hits or inquiry.nearest) and inquiry.mode != "time", quote_answers),
     (lambda inquiry: inquiry.reranked is not None, explain_reranking),
     (lambda inquiry: not inquiry.hits, explain_absence),
 )

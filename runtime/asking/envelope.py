@@ -109,6 +109,8 @@ def entry(
         "project": project,
         "resume": resume(hit.fields),
     }
+    if hit.quotes:
+        result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
         result["superseded_by"] = successor
     warning = "; ".join(filter(None, (successor and f"superseded by {successor}", age_warning(days))))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_LIMIT = 5
+# Characters of a session's answer: for a person, for a person who wants one hit, for an agent.
+PERSON, PARAGRAPH, AGENT = 600, 1_200, 400
 MAX_CHARACTERS = 2000
 # The essay's list: what a careless wrapper would hand to a shell.
 _SHELL = (";", "`", "$(")
@@ -23,6 +25,7 @@ _SHELL = (";", "`", "$(")
 MODES = ("auto", "lex", "vec", "hybrid", "time")
 # The options of a question, with the value of one that is not given. None: the configuration or the index decides.
 DEFAULTS: dict[str, Any] = {
+    "budget": PERSON,
     "limit": DEFAULT_LIMIT,
     "collections": (),
     "source": "",
@@ -45,6 +48,7 @@ class Request:
     __slots__ = tuple(DEFAULTS)
 
     if TYPE_CHECKING:
+        budget: int
         limit: int
         collections: Sequence[str]
         source: str

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Characters of additional context at most, and hits that a prompt may bring.
 LIMIT = 1_500
 _ITEMS = 3
-_SNIPPET = 260
+_SNIPPET = 400
 # How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
 _TIMEOUT_S = 0.15
 _FEWEST_WORDS = 3
@@ -84,7 +84,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Return hits for a prompt, above the threshold below which ``ask`` abstains."""
-    from runtime.asking.request import MAX_CHARACTERS, Request
+    from runtime.asking.request import AGENT, MAX_CHARACTERS, Request
     from runtime.resident.answer import answer
 
     prompt = "".join(character if character.isprintable() else " " for character in _text(given.get("prompt")))
@@ -92,7 +92,7 @@ def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]
     if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
         return []
     patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
-    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False)
+    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False, budget=AGENT)
     # Another engine knows no threshold to abstain below, and takes longer than a prompt may wait.
     envelope, _ = answer(home, load(home), prompt, request, os.environ, builtin=True)
     found: list[dict[str, Any]] = envelope["hits"]

@@ -121,7 +121,7 @@ def _of_sessions(home: Home, given: dict[str, Any]) -> dict[str, Any]:
 def _search(
     home: Home, question: str, given: dict[str, Any], fields: dict[str, Any], *, mode: str, source: str = ""
 ) -> dict[str, Any]:
-    from runtime.asking.request import Request
+    from runtime.asking.request import AGENT, Request
     from runtime.resident.answer import answer
 
     now = clock.now()
@@ -135,6 +135,7 @@ def _search(
         until=parse_day(until, now, end=True) if until else None,
         literal=True,  # a question that comes as JSON has met no shell
         mode=mode,
+        budget=AGENT,
     )
     fields["query_len"] = len(question)
     envelope, fields["warm"] = answer(home, load(home), question, request, os.environ)

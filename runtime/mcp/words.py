@@ -8,9 +8,9 @@ from core.counting import counted
 from runtime.asking import agents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-_SNIPPET = 240
+_SNIPPET = 400
 _RESTRICTIONS = ("collections", "source", "project", "since", "until")
 
 
@@ -35,18 +35,25 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
             f"{found} was found {where}. That is an answer: say that nothing was found, and do not make one up. It may"
             " still be there under other words; ask once more in those if it matters."
         )
+    if envelope.get("nearest"):
+        lines += ["Nearest, and not clearly relevant:", agents.block(_items(envelope["nearest"]))]
     return "\n".join([*lines, *_state(envelope)])
 
 
 def hits(envelope: dict[str, Any]) -> str:
+    said = f"Route: {agents.line(envelope['route']['reason'])}"
+    return "\n".join([agents.block(_items(envelope["hits"])), said, *_state(envelope)])
+
+
+def _items(hits: Sequence[dict[str, Any]]) -> list[str]:
     items = []
-    for hit in envelope["hits"]:
+    for hit in hits:
         head = f"{hit['rank']}. {agents.line(hit['title'], 120)}"
         where = f"   {_label(hit)} · {agents.line(hit['uri'], 200)}:{hit['line']}"
         items += [head, where, f"   {agents.MARK}{agents.line(hit['snippet'], _SNIPPET)}"]
         if hit.get("warning"):
             items.append(f"   ! {agents.line(hit['warning'])}")
-    return "\n".join([agents.block(items), f"Route: {agents.line(envelope['route']['reason'])}", *_state(envelope)])
+    return items
 
 
 def listed(envelope: dict[str, Any]) -> str:

@@ -250,9 +250,14 @@ def test_nothing_relevant_enough_is_not_nothing_that_matches(shelf: Shelf, brain
     nothing = brain("ask", "zzyzx").stdout
     assert nothing.startswith("Nothing in memory matches. Try fewer or other words")
     assert "--min-score" not in nothing
-    weak = brain("ask", "sqlite", "--min-score", "1").stdout
-    assert weak.startswith("Nothing in memory is relevant enough. `--min-score 0` shows what is nearest")
-    assert "matches. Try fewer" not in weak
+    weak = brain("ask", "sqlite", "--min-score", "1")
+    assert weak.returncode == 67
+    assert weak.stdout.startswith("Nothing clearly answers this. Nearest:\n\n1. ")
+    assert "Nothing in memory is relevant enough." in weak.stdout
+    assert "matches. Try fewer" not in weak.stdout
+    envelope = json.loads(brain("ask", "sqlite", "--min-score", "1", "--json").stdout)
+    assert (envelope["hits"], envelope["abstained"]) == ([], True)
+    assert 1 <= len(envelope["nearest"]) <= 3
 
 
 def test_what_a_question_was_restricted_to_is_named_first(shelf: Shelf, brain: Brain) -> None:

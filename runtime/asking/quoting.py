@@ -1,0 +1,505 @@
+"""Lines of a session that answer a question: conclusions, decisions and commands with their outcome, best first.
+
+The passage that matches a question often repeats the question. So a line is scored by the question's words in the line
+and in the prompt before it, by who speaks, and by how late the line comes: a session revises itself. docs/retrieval.md
+has the measurements. Called for each hit of a cold process: no regular expression, no look at lines without a word.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import log
+
+from qmd.index.terms import STOP, is_cjk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Literal
+
+    Who = Literal["you", "agent", "$", "thought", ""]
+
+# Of a word's occurrences, so many are looked at.
+_OCCURRENCES = 100
+# A shorter stem counts as a whole word only.
+_LONG_STEM = 4
+_ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
+# The weight of a word that the line's prompt has, not the line.
+_BY_PROMPT = 0.4
+# The weight of the passage that the search found, in words of middling rarity.
+_BY_PASSAGE = 0.5
+# A session's last turn counts for so much more than its first.
+_LATER = 0.3
+# The end of a reply, after its last tool call, says what came of the prompt.
+_CONCLUSION = 1.3
+_QUOTED_LINES = 12
+# Lines, and prompts, that are looked at closely.
+_CANDIDATES, _PROMPTS = 40, 4
+_SHORT = 90
+# Characters of one quote: several short ones answer more often than a long one.
+_LONGEST = 200
+
+# What a question asks for, by its words.
+_ASKS = {
+    "command": frozenset(
+        "command commands run ran running invocation invoke call flag flags execute executed git gh npm pip docker"
+        " commit commits committed merge merged branch checkout push pull install installed listing deleting removing"
+        " adding checking starting stopping restarting cloning building".split()
+    ),
+    "file": frozenset("file files path paths where folder directory module config".split()),
+    "error": frozenset(
+        "error errors fix fixed fixes fail fails failed failing failure broke broken bug crash crashed issue exception"
+        " solve solved cause caused wrong".split()
+    ),
+    "decision": frozenset(
+        "why decide decided decision choose chose chosen pick picked instead reject rejected agree agreed prefer"
+        " preferred should approach reason settle settled want wanted".split()
+    ),
+}
+# Words of a question that no answer needs to repeat.
+_EMPTY = frozenset(
+    "command commands run ran running file files where why how what which exact exactly did do does call called used"
+    " use decide decided decision choose chose error errors fix fixed issue wrong cause caused reason".split()
+)
+# Words of a line that concludes, by what is asked for.
+_SAYS = {
+    "error": (
+        "because", "root cause", "the fix", "fixed", "found it", "found the", "the problem", "the issue", "caused by",
+        "turns out", "means that", "the reason",
+    ),
+    "decision": (
+        "because", "instead", "decided", "let's", "we'll", "should", "rather", "don't", "prefer", "better", "so that",
+        "the reason", "recommend", "will use", "going with",
+    ),
+    "": ("because", "is now", "now ", "created", "added", "changed", "updated", "moved", "found"),
+}  # fmt: skip
+_SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell", "run_terminal_cmd", "execute")
+_HEADING = "\n## ["
+_REASONING = "\n### reasoning\n"
+
+
+class Quote:
+    """Some lines of one speaker: ``line`` counts from 1; ``who`` is ``""`` in a text without turns."""
+
+    __slots__ = ("line", "text", "who")
+
+    def __init__(self, who: Who, line: int, text: str) -> None:
+        self.who = who
+        self.line = line
+        self.text = text
+
+
+def show(quotes: Sequence[Quote]) -> str:
+    """Return quotes as text: each begins with its speaker."""
+    return "\n".join(f"{quote.who}{' ' if quote.who == '$' else ': '}{quote.text}" for quote in quotes)
+
+
+class Question:
+    """The telling words of a question, and the kinds of answer that it asks for."""
+
+    __slots__ = ("kinds", "stems")
+
+    def __init__(self, text: str) -> None:
+        words = [word for word in _words(text.lower()) if len(word) > 1 or word.isdigit() or is_cjk(word)]
+        self.kinds = {kind for kind, signs in _ASKS.items() if not signs.isdisjoint(words)}
+        if "why" in words:  # a reason is asked for, though of a push or a merge
+            self.kinds.discard("command")
+        telling = [word for word in words if word not in STOP]
+        self.stems = list(dict.fromkeys(_stem(word) for word in telling if word not in _EMPTY)) or list(
+            dict.fromkeys(map(_stem, telling))
+        )
+
+
+def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0, 0)) -> list[Quote]:
+    """Return the lines of a session's document that answer best, at most ``room`` characters with their speakers.
+
+    ``piece`` is the passage (start, end) that the search found. The list is empty for a text without turns.
+    """
+    session = _Session(text)
+    if not session.starts:
+        return []
+    piece = (min(piece[0], len(text)), min(piece[1], len(text)))
+    found: list[Quote] = []
+    said: set[str] = set()
+    taken: set[int] = set()
+    for begin in _ranked(session, question, piece):
+        if begin in taken or room < 40:
+            continue
+        quoted = session.excerpt(begin, room, taken, question.stems)
+        if quoted is None or quoted.text in said:
+            continue
+        said.add(quoted.text)
+        room -= len(quoted.text) + len(quoted.who) + 3
+        found.append(quoted)
+        answer = session.answer(begin)
+        if (
+            answer
+            and answer not in taken
+            and room > 40
+            and (replied := session.excerpt(answer, room, taken, question.stems))
+        ):
+            room -= len(replied.text) + len(replied.who) + 3
+            found.append(replied)
+    return found
+
+
+def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> list[int]:
+    """Return the beginnings of lines, best first."""
+    own, prompts = _matches(session, question)
+    # Most lines of a long session have one common word: they never win.
+    strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), begin))[:_CANDIDATES]
+    near: dict[int, dict[str, float]] = {}
+    for begin in strong:
+        for following in session.following(begin):
+            near.setdefault(following, {}).update(own[begin])
+    candidates = {*strong, *near}
+    for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
+        candidates.update(session.conclusion(prompt))
+    start, end = piece
+    if end:
+        candidates.update(session.lines_between(start, end))
+    middling = log(1 + session.lines / 3)
+    scored = []
+    for begin in candidates:
+        words = own.get(begin, {})
+        around = {**prompts.get(session.prompt_of(begin), {}), **near.get(begin, {})}
+        worth = sum(words.values())
+        worth += _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
+        if end and start <= begin < end:
+            worth += _BY_PASSAGE * middling
+        worth *= session.factor(begin, question.kinds)
+        if worth > 0:
+            scored.append((-worth, begin))
+    scored.sort()
+    return [begin for _, begin in scored[:_QUOTED_LINES]]
+
+
+def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
+    """Return the weights of the question's words by the beginning of their line, and by the number of their prompt."""
+    own: dict[int, dict[str, float]] = {}
+    prompts: dict[int, dict[str, float]] = {}
+    lower, first = session.lower, session.starts[0]
+    for stem in question.stems:
+        begins = [lower.rfind("\n", 0, place) + 1 for place in _occurrences(lower, session.text, stem)]
+        weight = log(1 + session.lines / (len(begins) + 0.5))
+        for begin in begins:
+            if begin < first:
+                continue
+            own.setdefault(begin, {})[stem] = weight
+            if session.is_prompt(begin):
+                prompts.setdefault(session.prompt_of(begin), {})[stem] = weight
+    return own, prompts
+
+
+class _Session:
+    """A session's document by turns: ``starts`` are the offsets of the headings of turns."""
+
+    __slots__ = ("_concluded", "_ends", "_roles", "_thoughts", "lines", "lower", "starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        lower = text.lower()
+        # İ is two characters in small letters: offsets would be those of another text.
+        self.lower = lower if len(lower) == len(text) else text
+        self.lines = text.count("\n") + 1
+        self.starts: list[int] = []
+        self._roles: list[str] = []
+        self._thoughts: list[int] = []
+        at = text.find(_HEADING)
+        while at >= 0:
+            line = text[at + 1 : text.find("\n", at + 1)]
+            _, closed, rest = line.partition("] ")
+            if closed:
+                self.starts.append(at + 1)
+                self._roles.append(rest.partition(" ")[0])
+                self._thoughts.append(-1)
+            at = text.find(_HEADING, at + 1)
+        at = text.find(_REASONING)
+        while at >= 0:
+            turn = self._turn(at)
+            if turn >= 0 and self._thoughts[turn] < 0:
+                self._thoughts[turn] = at
+            at = text.find(_REASONING, at + 1)
+        self._ends = [*self.starts[1:], len(text)]
+        self._concluded: dict[int, tuple[int, int]] = {}
+
+    def _turn(self, offset: int) -> int:
+        return bisect_right(self.starts, offset) - 1
+
+    def is_prompt(self, offset: int) -> bool:
+        """Return True if a person, or a task, speaks."""
+        return self._roles[self._turn(offset)] in ("user", "task")
+
+    def prompt_of(self, offset: int) -> int:
+        """Return the number (from 0) of the turn that an exchange begins with."""
+        turn = self._turn(offset)
+        while turn > 0 and self._roles[turn] not in ("user", "task"):
+            turn -= 1
+        return turn
+
+    def lines_between(self, start: int, end: int) -> Iterator[int]:
+        """Yield the beginnings of the lines of a passage that say something."""
+        begin = start if start == 0 or self.text[start - 1] == "\n" else self.text.find("\n", start, end) + 1 or end
+        begin = max(begin, self.starts[0])
+        while begin < end:
+            stop = self._stop(begin)
+            if stop - begin > 3:
+                yield begin
+            begin = stop + 1
+
+    def following(self, begin: int) -> Iterator[int]:
+        """Yield what the line at ``begin`` may speak of: the next two of its turn, the answer to a question."""
+        turn = self._turn(begin)
+        stop = self._stop(begin)
+        if answer := self.answer(begin):
+            yield answer
+        count = 0
+        while stop + 1 < self._ends[turn] and count < 2:
+            following = stop + 1
+            stop = self._stop(following)
+            if stop - following < 4 or self.text.startswith("```", following):
+                continue
+            if self._is_call(following):
+                return
+            yield following
+            count += 1
+
+    def answer(self, begin: int) -> int:
+        """Return the first line of a person's answer, if the line at ``begin`` is a question of an agent; else 0."""
+        turn = self._turn(begin) + 1
+        if turn >= len(self.starts) or self._roles[turn] != "user" or self._roles[turn - 1] != "assistant":
+            return 0
+        if not self.text.endswith("?", begin, self._stop(begin)):
+            return 0
+        begin = self._stop(self.starts[turn]) + 1
+        while begin < self._ends[turn] and self.text.startswith("\n", begin):
+            begin += 1
+        return begin
+
+    def conclusion(self, prompt: int) -> Iterator[int]:
+        """Yield the first lines of what an exchange ends with: the text after the last tool call of its last reply."""
+        turn = prompt + 1
+        while turn < len(self.starts) and self._roles[turn] not in ("user", "task"):
+            turn += 1
+        turn -= 1
+        if turn <= prompt:
+            return
+        begin, end = self._conclusion(turn)
+        count = 0
+        while begin < end and count < 6:
+            stop = self._stop(begin)
+            if stop - begin > 3:
+                yield begin
+                count += 1
+            begin = stop + 1
+
+    def _conclusion(self, turn: int) -> tuple[int, int]:
+        if turn not in self._concluded:
+            self._concluded[turn] = self._find_conclusion(turn)
+        return self._concluded[turn]
+
+    def _find_conclusion(self, turn: int) -> tuple[int, int]:
+        end = self._thoughts[turn] if self._thoughts[turn] >= 0 else self._ends[turn]
+        begin = self.text.find("\n", self.starts[turn]) + 1 or end
+        last = max(self.text.rfind("\n- ", begin - 1, end), self.text.rfind("\n  ! ", begin - 1, end))
+        while last >= 0 and not self._is_call(last + 1) and not self.text.startswith("\n  ! ", last):
+            # A list in the reply itself.
+            last = max(self.text.rfind("\n- ", begin - 1, last), self.text.rfind("\n  ! ", begin - 1, last))
+        return (self._stop(last + 1) + 1 if last >= 0 else begin), end
+
+    def _is_call(self, begin: int) -> bool:
+        name, colon, _ = self.text[begin + 2 : begin + 60].partition(":")
+        return (
+            self.text.startswith("- ", begin)
+            and colon != ""
+            and name != ""
+            and name.partition(" (")[0].replace("_", "").replace("-", "").replace(".", "").isalnum()
+            and "\n" not in name
+        )
+
+    def _command(self, begin: int) -> str:
+        """Return the command of a call of a shell, "" if the line is none."""
+        if not self.text.startswith("- ", begin):
+            return ""
+        line = self.text[begin + 2 : self._stop(begin)]
+        name, _, command = line.partition(": ")
+        return command.strip() if name in _SHELLS else ""
+
+    def _stop(self, begin: int) -> int:
+        stop = self.text.find("\n", begin)
+        return len(self.text) if stop < 0 else stop
+
+    def _failed(self, begin: int) -> bool:
+        return self.text.startswith("\n  ! ", self._stop(begin))
+
+    def factor(self, begin: int, kinds: set[str]) -> float:
+        """Return the weight of a line by its speaker and its form; 0 for a line that says nothing by itself."""
+        line = self.text[begin : self._stop(begin)]
+        bare = line.strip()
+        if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
+            return 0.0
+        turn = self._turn(begin)
+        role = self._roles[turn]
+        factor = 1 + _LATER * turn / len(self.starts)
+        if 0 <= self._thoughts[turn] <= begin:
+            return 0.35 * factor
+        if line.startswith("  ! "):
+            return (0.8 if "error" in kinds else 0.3) * factor
+        if role in ("user", "task"):
+            # A long prompt is a plan or a paste; a short one is the person's decision.
+            first = begin - self.starts[turn] < 80 and turn == 0
+            pasted = len(line) > 1_000
+            return (0.4 if first or pasted else 1.3 if "decision" in kinds else 0.9) * factor
+        if role == "compaction":
+            return 0.8 * factor
+        if self._command(begin):
+            if "command" in kinds:
+                return (1.3 if self._failed(begin) else 1.7) * factor
+            return (0.5 if self._failed(begin) else 0.9) * factor
+        if line.startswith("  ") and self._in_call(begin):
+            return (1.2 if "command" in kinds else 0.4) * factor
+        if self._is_call(begin):
+            if "file" not in kinds:
+                return 0.15 * factor
+            changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
+            return (1.3 if changes else 0.4) * factor
+        lower = self.lower[begin : begin + len(line)]
+        said = max(
+            (("error", _SAYS["error"]), ("decision", _SAYS["decision"]), ("", _SAYS[""])),
+            key=lambda each: each[0] in kinds,
+        )
+        if any(sign in lower for sign in said[1]):
+            factor *= 1.25
+        if lower.startswith(("let me", "now let", "i'll ", "now i", "let's check", "i need to", "now i'll")):
+            factor *= 0.55
+        if self._in_fence(begin):
+            factor *= 1.6 if "command" in kinds else 0.6
+        if "file" in kinds and _has_path(line):
+            factor *= 1.3
+        start, end = self._conclusion(turn)
+        if start <= begin < end:
+            factor *= _CONCLUSION
+        return factor
+
+    def _in_call(self, begin: int) -> bool:
+        """Return True if an indented line belongs to the text of a call, not to a list of the reply."""
+        while self.text.startswith("  ", begin):
+            begin = self.text.rfind("\n", 0, begin - 1) + 1
+        return self._is_call(begin)
+
+    def _in_fence(self, begin: int) -> bool:
+        turn = self._turn(begin)
+        return self.text.count("\n```", self.starts[turn], begin) % 2 == 1
+
+    def excerpt(self, begin: int, room: int, taken: set[int], stems: Sequence[str]) -> Quote | None:
+        """Return the line at ``begin``, of a long one its best sentences, and what it announces; note the lines taken.
+
+        A quote has at most ``room`` characters, and ``_LONGEST`` at most.
+        """
+        turn = self._turn(begin)
+        number = self.text.count("\n", 0, begin) + 1
+        who: Who = "you" if self._roles[turn] == "user" else "agent"
+        if 0 <= self._thoughts[turn] <= begin:
+            who = "thought"
+        room = min(room - 10, _LONGEST)
+        command = self._command(begin)
+        stop = self._stop(begin)
+        taken.add(begin)
+        if command:
+            failure = self.text[stop + 5 : self._stop(stop + 1)].strip() if self._failed(begin) else ""
+            text = f"{_whole(command, room - 40)}  (failed: {failure[:80]})" if failure else _whole(command, room)
+            return Quote("$", number, text)
+        text = self.text[begin:stop].strip()
+        if len(text) > room:
+            text = _best_sentences(text, room, stems)
+            return Quote(who, number, text) if text else None
+        limit = self._thoughts[turn] if begin < self._thoughts[turn] else self._ends[turn]
+        announces = text.endswith(":") or (len(text) < _SHORT and text.startswith(("#", "**")))
+        while announces and stop + 1 < limit:
+            following = stop + 1
+            stop = self._stop(following)
+            line = self.text[following:stop].strip()
+            if not line or line.startswith("```"):
+                continue
+            if self._is_call(following) or following in taken or len(text) + len(line) + 1 > room:
+                break
+            taken.add(following)
+            text += "\n" + line
+        return Quote(who, number, text)
+
+
+def _best_sentences(text: str, room: int, stems: Sequence[str]) -> str:
+    """Return the sentences of a long line that hold most of the question's words, as many in a row as fit."""
+    ends = [0]
+    at = 0
+    while (at := text.find(" ", at + 1)) >= 0:
+        if text[at - 1] in ".!?;" and at - ends[-1] > 20:
+            ends.append(at + 1)
+    ends.append(len(text))
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    worth = [sum(stem in lower[begin : ends[at + 1]] for stem in stems) for at, begin in enumerate(ends[:-1])]
+    first = max(range(len(worth)), key=lambda index: (worth[index], -index))
+    last = first
+    while last + 1 < len(worth) and ends[last + 2] - ends[first] <= room:
+        last += 1
+    while first > 0 and ends[last + 1] - ends[first - 1] <= room:
+        first -= 1
+    return _whole(text[ends[first] : ends[last + 1]].strip(), room)
+
+
+def _whole(text: str, room: int) -> str:
+    """Return as many whole sentences of ``text`` as fit, its beginning with an ellipsis if not even one does."""
+    if len(text) <= room:
+        return text
+    end = -1
+    for mark in (". ", "! ", "? ", "; ", "。"):
+        end = max(end, text.rfind(mark, 0, room))
+    if end > room // 3:
+        return text[: end + 1]
+    cut = text.rfind(" ", 0, room - 1)
+    return text[: cut if cut > room // 2 else room - 1].rstrip() + "…"
+
+
+def _occurrences(text: str, cased: str, stem: str) -> Iterator[int]:
+    """Yield where words, or the parts of a name in camel case, begin with ``stem``; short stems are whole words.
+
+    ``text`` is ``cased`` in small letters.
+    """
+    size = len(stem)
+    anywhere = is_cjk(stem[0])
+    count = 0
+    at = text.find(stem)
+    while at >= 0 and count < _OCCURRENCES:
+        before = text[at - 1] if at else " "
+        if anywhere or (
+            (not before.isalnum() or (cased[at].isupper() and cased[at - 1].islower()))
+            and (size >= _LONG_STEM or not text[at + size : at + size + 1].isalnum())
+        ):
+            count += 1
+            yield at
+        at = text.find(stem, at + size)
+
+
+def _words(text: str) -> Iterator[str]:
+    start = -1
+    for index, character in enumerate(text):
+        if character.isalnum() or (character in "_.-/$" and start >= 0):
+            if start < 0:
+                start = index
+            continue
+        if start >= 0:
+            yield text[start:index].rstrip(".-/_")
+            start = -1
+    if start >= 0:
+        yield text[start:].rstrip(".-/_")
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _has_path(line: str) -> bool:
+    return any("/" in word or "." in word[1:-1] for word in line.split())

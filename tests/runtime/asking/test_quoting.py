@@ -1,0 +1,135 @@
+"""A session's hit shows the lines that answer, with their speakers, within the room that is given."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.asking.quoting import Question, quote, show
+
+HEAD = "---\nsession_id: x\n---\n\n# The title repeats the question about the permission hook\n\n"
+SESSION = (
+    HEAD
+    + """## [1] user · 2026-03-12 08:42
+
+Why does the permission hook let a force push through when the app starts from the dock?
+
+## [2] assistant · 2026-03-12 08:43
+
+Let me look at the permission hook first.
+
+- Read: /home/me/x/.claude/hooks/deny.sh
+- Bash: env -i PATH=/usr/bin ./deny.sh; echo "exit $?"  # Run the permission hook with a bare PATH
+  ! deny.sh: line 3: jq: command not found
+- Edit: /home/me/x/.claude/hooks/deny.sh
+- Bash: bats tests/deny.bats  # Test the permission hook
+
+The permission hook failed because `jq` is not on the PATH. An absolute path fixes it. May I refuse what cannot be read?
+
+### reasoning
+
+Perhaps the permission hook is not called at all.
+
+## [3] user · 2026-03-12 08:50
+
+No, keep failing open there.
+"""
+)
+
+
+def shown(question: str, room: int = 600, text: str = SESSION) -> list[str]:
+    return show(quote(text, Question(question), room)).split("\n")
+
+
+def test_what_came_of_a_prompt_is_shown_before_the_prompt() -> None:
+    found = shown("why did the permission hook let a force push through")
+    assert found[0].startswith("agent: The permission hook failed because `jq` is not on the PATH.")
+    assert not any(line.startswith("you: Why does") for line in found[:2])
+
+
+def test_a_question_for_a_command_shows_commands_with_their_outcome() -> None:
+    found = shown("what command ran the permission hook with a bare PATH")
+    assert found[0].startswith("$ env -i PATH=/usr/bin ./deny.sh")
+    assert "(failed: deny.sh: line 3: jq: command not found)" in found[0]
+    assert shown("which command tests the permission hook")[0].startswith("$ bats tests/deny.bats")
+
+
+def test_a_question_for_a_file_shows_the_file_that_was_changed() -> None:
+    assert any("Edit: /home/me/x/.claude/hooks/deny.sh" in line for line in shown("which file has the deny hook"))
+
+
+def test_an_agent_s_question_is_followed_by_the_person_s_answer() -> None:
+    found = shown("may it refuse what cannot be read")
+    at = next(index for index, line in enumerate(found) if line.endswith("May I refuse what cannot be read?"))
+    assert found[at + 1] == "you: No, keep failing open there."
+
+
+def test_what_was_only_thought_is_labelled_and_comes_late() -> None:
+    found = shown("is the permission hook called at all", room=1_200)
+    (at,) = [index for index, line in enumerate(found) if "not called at all" in line]
+    assert found[at].startswith("thought: ")
+    assert at > 0
+
+
+def test_lines_count_from_the_beginning_of_the_document() -> None:
+    lines = SESSION.split("\n")
+    for found in quote(SESSION, Question("why did the permission hook fail with jq"), 600):
+        first = found.text.split("\n")[0].partition("  (failed")[0][:20]
+        assert first in lines[found.line - 1], found.text
+
+
+def test_of_a_long_line_the_sentences_that_answer_are_shown_whole() -> None:
+    filler = "Nothing of this sentence matters to anybody here. " * 8
+    text = HEAD + f"## [1] user\n\nHm.\n\n## [2] assistant\n\n{filler}The zebra limit is 40 per minute. {filler}\n"
+    (found,) = [line for line in shown("zebra limit", 300, text) if "zebra" in line]
+    assert "The zebra limit is 40 per minute." in found
+    assert found.endswith((".", "…"))
+    assert len(found) <= 220
+
+
+def test_the_later_of_two_like_statements_comes_first() -> None:
+    turns = "".join(
+        f"## [{number}] {role}\n\n{text}\n\n"
+        for number, role, text in (
+            (1, "user", "Set the timeout."),
+            (2, "assistant", "The gateway timeout is 30 seconds now."),
+            (3, "user", "Too long."),
+            (4, "assistant", "The gateway timeout is 10 seconds now."),
+        )
+    )
+    assert shown("gateway timeout", text=HEAD + turns)[0] == "agent: The gateway timeout is 10 seconds now."
+
+
+def test_a_word_in_camel_case_is_found_by_its_parts() -> None:
+    text = HEAD + "## [1] user\n\nGo on.\n\n## [2] assistant\n\n- Write: src/hooks/useSimpleTodos.ts\n"
+    assert shown("which file has the simple todos hook", text=text) == ["agent: - Write: src/hooks/useSimpleTodos.ts"]
+
+
+def test_a_document_without_turns_has_no_quotes() -> None:
+    assert quote("# A note\n\nUse spaces, not tabs.\n", Question("tabs or spaces"), 600) == []
+
+
+@given(
+    st.lists(st.text(alphabet="ab İ字\n#-`?!:.[]", max_size=60), max_size=8),
+    st.text(alphabet="ab İ字?", min_size=1, max_size=20),
+    st.integers(0, 700),
+    st.tuples(st.integers(0, 900), st.integers(0, 900)),
+)
+def test_any_document_is_quoted_within_its_room(
+    turns: list[str], question: str, room: int, piece: tuple[int, int]
+) -> None:
+    roles = ("user", "assistant", "task", "compaction")
+    text = "# t\n\n" + "".join(f"\n## [{at}] {roles[at % 4]}\n\n{turn}\n" for at, turn in enumerate(turns, 1))
+    found = quote(text, Question(question), room, (min(piece), max(piece)))
+    assert len(show(found)) <= max(room, 0)
+    lines = text.count("\n") + 1
+    assert all(1 <= each.line <= lines and each.text for each in found)
+
+
+@pytest.mark.parametrize("question", ["", "?", "the of and", "字"])
+def test_a_question_without_telling_words_quotes_the_passage_or_nothing(question: str) -> None:
+    quote(SESSION, Question(question), 600)
+    begin = SESSION.index("The permission hook failed")
+    found = quote(SESSION, Question(question), 600, (begin, begin + 80))
+    assert any("not on the PATH" in each.text for each in found)
