@@ -8,9 +8,9 @@ from os.path import basename, join
 from typing import TYPE_CHECKING
 
 from core.sqlite import connect
-from ingest.archive.keeping import FORGOTTEN
 from ingest.collector import Collector
 from ingest.pipeline.state import FILE, State, hidden_key
+from ingest.policy.exclusions import FORGOTTEN
 from ingest.registry import is_history
 from ingest.repositories import RepositoryCollector
 from ingest.session.units import stem
@@ -78,14 +78,13 @@ def look(home: Home, source: str, marks: Collection[str]) -> Held:
 def _beside(home: Home, source: str, paths: Iterable[str]) -> dict[str, set[str]]:
     """Return path → the archived companion files that describe the units of that file alone."""
     from ingest import registry
-    from ingest.archive.keeping import Keeping
+    from ingest.archive.reading_back import ReadBack
 
     tool = registry.find(source)
     if tool is None:  # a plugin that was removed: nothing knows its companion files
         return {path: set() for path in paths}
-    keeping = Keeping(home, source, registry.settings(home), from_archive=True)
-    keeping.files()
-    return {path: {each for each in tool.companions(path, keeping) if keeping.is_shelved(each)} for path in paths}
+    back = ReadBack(home, source, registry.settings(home))
+    return {path: {each for each in tool.companions(path, back) if back.is_shelved(each)} for path in paths}
 
 
 def _holds(home: Home, source: str, entry: Entry, marks: Collection[str]) -> bool:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from core.home import Home
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
     from ingest.roots import Root
 
     Composed = tuple[dict[str, object], str] | str
@@ -98,7 +97,7 @@ class Source:
         The history of prompts is among them, also if it lies next to the roots. A file that cannot be a transcript has
         the reason in ``skip``.
         """
-        from ingest.raw.files import walk
+        from ingest.raw.store import walk
 
         places = list(roots)
         if self.history:
@@ -115,7 +114,7 @@ class Source:
 
         ``trust_stat``: same size, mtime and inode means unchanged; otherwise the bytes must also have the same digest.
         """
-        from ingest.raw.files import pending
+        from ingest.raw.store import pending
 
         return pending(files, known, trust_stat=trust_stat)
 

@@ -133,8 +133,7 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
 
     A skipped file does not count (a folder may hold other tools' files), unless it was read and is withheld.
     """
-    from ingest.archive.keeping import FORGOTTEN
-    from ingest.policy.exclusions import EXCLUDED
+    from ingest.policy.exclusions import EXCLUDED, FORGOTTEN
 
     failed: list[str] = []
     judged = 0
@@ -167,8 +166,7 @@ def _exit_code(failure: BadInput | None, args: Args) -> int:
 def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
     """Name the sources that had nothing at the places that were given: a wrong one looks like a quiet one."""
     from core.text import printable
-    from ingest.archive.keeping import FORGOTTEN
-    from ingest.policy.exclusions import EXCLUDED
+    from ingest.policy.exclusions import EXCLUDED, FORGOTTEN
 
     for name, ledger in report["sources"].items() if roots else ():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])

@@ -40,6 +40,7 @@ DAMAGED = "damaged"
 # The policy of a file that was stored as it was found, not redacted.
 RAW = 0
 _VERSION = 1
+_LEVEL = 5
 # A catalogue that is being created is an empty file for at most so long, in seconds.
 _MAKING_S = 0.3
 _SCHEMA = """
@@ -229,6 +230,11 @@ def unlink_unnamed(connection: apsw.Connection, folder: str, candidates: Iterabl
             os.unlink(object_path(folder, name))
             gone += 1
     return gone
+
+
+def packed(data: bytes) -> bytes:
+    """Return the file of an object with this content."""
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(data)
 
 
 def write_rows(connection: apsw.Connection, source: str, rows: Iterable[Entry]) -> None:

@@ -242,7 +242,7 @@ class Shelf:
             if recorder is not None and recorder.before is not None:
                 for segment in recorder.before.segments:
                     try:
-                        held = archive.content(recorder.folder, segment)
+                        held = archive.content(recorder.archive.settle(), segment)
                     except OSError:
                         # A session that the database still has is stored again; the others are lost.
                         self._reading.recovered[LOST] = self._reading.recovered.get(LOST, 0) + 1
@@ -263,7 +263,7 @@ class Shelf:
 
     def _again(self, recorder: Recorder, segment: archive.Segment) -> bytes:
         """Return an archived object, redacted by the present rules."""
-        held = archive.content(recorder.folder, segment)
+        held = archive.content(recorder.archive.settle(), segment)
         if not self._raw and recorder.before is not None and recorder.before.policy != REDACTION:
             held = b"".join(_line(clean_record(line, json.loads(line), {})) for line in held.splitlines(keepends=True))
         return held

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from core.redaction import clean_document
 from ingest import registry
 from ingest.archive import rows
-from ingest.raw.files import DATABASES
+from ingest.raw.store import DATABASES
 from ingest.source import Source
 
 if TYPE_CHECKING:

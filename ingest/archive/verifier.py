@@ -20,6 +20,7 @@ from core.files import read_or_none, write_atomic
 from core.locks import FileLock
 from ingest.archive import archive
 from ingest.archive.archive import LOSSES_FILE
+from ingest.policy.exclusions import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -192,8 +193,6 @@ def summarize(home: Home, settings: Settings) -> dict[str, object]:
     more; ``lost``: objects with an accepted loss; ``unnamed``: orphans. Raises BrainError if the catalogue cannot be
     read.
     """
-    from ingest.archive.keeping import Policy
-
     policy = Policy(settings)
     count, total = archive.size(home)
     orphans = set(map(object_name, orphan_objects(home)))

@@ -54,7 +54,7 @@ class Collecting:
             yield
             self.ledger.finished = int(time.time())
             self.ledger.write(self.home)
-        self.rules.withheld.save()
+        self.rules.save()
 
     @contextmanager
     def state(self, schema: str) -> Iterator[apsw.Connection]:

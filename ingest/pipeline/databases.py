@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from ingest.archive.rows import Shelf, restored
 from ingest.pipeline.reading import DAMAGED, Reading, unreadable
-from ingest.raw.files import DATABASES
 from ingest.raw.records import REPLACED
 from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
+from ingest.raw.store import DATABASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import apsw
 
     from ingest.pipeline.state import FileRow
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
 
     # (reason, detail).
     Damage = tuple[str, str]

@@ -18,10 +18,10 @@ from ingest.session.units import assign, is_agent, stem
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from ingest.archive.keeping import Keeping
     from ingest.pipeline.databases import Damage
     from ingest.pipeline.reading import Reading
-    from ingest.raw.files import SourceFile
+    from ingest.policy.exclusions import Withholding
+    from ingest.raw.store import SourceFile
     from ingest.session.session import Part
     from ingest.source import Source
 
@@ -59,8 +59,8 @@ class Normaliser:
     Files that probably belong together are read together, so that no more than one unit's events are held; a unit
     that turns out to have files elsewhere is composed at the end, from all of them.
 
+    ``seen``: the files that are there and the rows of the last run, if more than one file was looked at.
     ``damaged``: of files that are read from the archive, how the last reading of their own ended.
-
     """
 
     def __init__(
@@ -69,12 +69,13 @@ class Normaliser:
         source: Source,
         state: Known,
         ledger: Ledger,
-        keeping: Keeping,
+        keeping: Withholding,
         *,
         stale: bool,
         progress: Callable[[int, int, str], None] | None,
         on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
         sweep: bool = True,
+        seen: tuple[list[SourceFile], Mapping[str, FileRow]] | None = None,
         damaged: Mapping[str, Damage] | None = None,
     ) -> None:
         self._source = source
@@ -84,6 +85,7 @@ class Normaliser:
         self._stale = stale
         self._progress = progress
         self._on_written = on_written
+        self._seen = seen
         self._damaged = damaged or {}
         self._corpus = Corpus(home, source.collection, self._landed, sweep=sweep)
         self._units = state.units(source.name)
@@ -108,13 +110,11 @@ class Normaliser:
         # Bytes, because a transcript has a few kilobytes or hundreds of megabytes.
         self._sizes: dict[str, int] = {}
         self._done = 0
-        if keeping.transcripts is not None:
-            keeping.transcripts.units, keeping.transcripts.members = self._units, self._members
 
     def go(self, new: list[SourceFile], readable: set[str], *, verify: bool) -> None:
         """Normalise ``new``; restore documents that are missing or, with ``verify``, not as they were written."""
-        if not self._keeping.from_archive:
-            self._keeping.expect(self._source, [file.path for file in new], self._units)
+        paths = None if self._keeping.from_archive else [file.path for file in new]
+        self._keeping.expect(self._source, paths, self._units, self._members, self._seen)
         with self._corpus:
             self._find_damaged(readable, verify)
             self._read(new)
@@ -346,8 +346,8 @@ class Normaliser:
         from core.files import sync_folder
 
         self._keeping.commit()
-        if not self._keeping.from_archive:
-            self._state.mark(self._source.name, self._keeping.mark())
+        if mark := self._keeping.mark():
+            self._state.mark(self._source.name, mark)
         self._corpus.flush()
         sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
         self._state.save(

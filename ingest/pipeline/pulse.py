@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from ingest.pipeline.state import FileRow
-    from ingest.raw.files import SourceFile
+    from ingest.raw.store import SourceFile
 
 _FOLDERS = 256
 _FILES = 64

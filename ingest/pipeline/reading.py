@@ -169,9 +169,9 @@ def lines(
                 is_cut = False
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
-                if file.packed:
-                    torn, is_cut = source.tail, file.is_cut()
-                    reading.consumed, reading.digest = file.finish()
+                if file.packed is not None:
+                    torn, is_cut = source.tail, file.packed.is_cut()
+                    reading.consumed, reading.digest = file.packed.finish()
                     if torn or is_cut:
                         detail = f"{torn} bytes of a last line" if torn else "within a frame of zstd"
                         reading.fail(Failure(path, store.TORN, detail))
@@ -221,7 +221,7 @@ def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:
 
 
 def _sink(recorder: Recorder | None) -> dict[str, Any]:
-    return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.keeps_raw}
+    return {} if recorder is None else {"sink": recorder.add, "redact": not recorder.archive.keeps_raw}
 
 
 def _lines(file: store.RawFile, unwrap: Unwrap | None) -> Any:
@@ -239,7 +239,7 @@ def _record(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) -> None
         source = records.Records(_lines(file, unwrap), reading.path, **_sink(recorder))
         for _ in source:
             pass
-        digest = file.finish()[1] if file.packed else source.digest()
+        digest = file.packed.finish()[1] if file.packed is not None else source.digest()
     if digest == reading.digest:  # else it was written to meanwhile, and the next run reads it
         recorder.finish(*at)
 
@@ -248,15 +248,24 @@ def _record_left(reading: Reading, recorder: Recorder, unwrap: Unwrap | None) ->
     """Record the lines of the file that belong to its parts, if the file can be taken apart."""
     held: list[bytes] = []
     with reading.raw.open(reading.path) as file:
-        source = records.Records(_lines(file, unwrap), reading.path, sink=held.append, redact=not recorder.keeps_raw)
+        source = records.Records(
+            _lines(file, unwrap), reading.path, sink=held.append, redact=not recorder.archive.keeps_raw
+        )
         for _ in source:
             pass
-        digest = file.finish()[1] if file.packed else source.digest()
-    left = recorder.left(b"".join(held), reading.parts) if digest == reading.digest else b""
+        digest = file.packed.finish()[1] if file.packed is not None else source.digest()
+    left = _left(reading, recorder, b"".join(held)) if digest == reading.digest else b""
     if left:
         for line in left.splitlines(keepends=True):
             recorder.add(line)
         recorder.finish(reading.size, reading.mtime_ns, reading.consumed, reading.digest)
+
+
+def _left(reading: Reading, recorder: Recorder, data: bytes) -> bytes:
+    """Return the bytes of a file that belong to its parts; nothing if the file cannot be taken apart."""
+    from ingest.archive import sharing
+
+    return sharing.without(recorder.archive.source, reading.path, data, lambda unit: unit not in reading.parts)
 
 
 def whole(
@@ -289,9 +298,9 @@ def whole(
                 withheld = raw.withhold(reading)
                 recorder = raw.recorder(path) if reading.parts and not reading.stays else None
                 if recorder is not None:
-                    held = data if recorder.keeps_raw else redacted or clean_document(data, {})
+                    held = data if recorder.archive.keeps_raw else redacted or clean_document(data, {})
                     if withheld:
-                        held = recorder.left(held, reading.parts)
+                        held = _left(reading, recorder, held)
                         if not held:
                             return reading
                     # The dropped entries of a history are stored apart; a document that lost content has fewer records.
@@ -315,19 +324,22 @@ def _keep_dropped(reading: Reading, before: Entry | None, now: bytes, read: byte
     if before is None or recorder is None:
         return
     try:
-        was = b"".join(archive.held(recorder.folder, before))
+        was = b"".join(archive.held(recorder.archive.settle(), before))
     except OSError:
         return  # the archive has lost it
     if now.startswith(was):
         return
     try:
-        held = b"" if recorder.before is None else b"".join(archive.held(recorder.folder, recorder.before))
+        held = b"" if recorder.before is None else b"".join(archive.held(recorder.archive.folder, recorder.before))
     except OSError:
         held = b""  # the entries dropped earlier are lost as well: those dropped now are recorded all the same
-    gone = recorder.dropped(held, was, now, read)
+    from ingest.archive import sharing
+
+    source = recorder.archive.source
+    gone = sharing.dropped(source, reading.path, held, was, now, read)
     if gone:
         # It may be from a time when the archive stored lines as found.
-        recorder.whole(gone if recorder.keeps_raw else recorder.redacted(gone))
+        recorder.whole(gone if recorder.archive.keeps_raw else sharing.redacted(source, reading.path, gone, {}))
         recorder.finish(before.size, before.mtime_ns, before.consumed, before.digest)
 
 

@@ -10,13 +10,12 @@ from os.path import abspath
 from typing import TYPE_CHECKING, Any
 
 from ingest import registry
-from ingest.archive.keeping import Keeping
 from ingest.pipeline import run
 from ingest.pipeline.ledger import GIVEN, OWN, Ledger
 from ingest.pipeline.shadow import Shadow
 from ingest.pipeline.state import FileRow, holds, known, known_units, with_hidden
+from ingest.policy.exclusions import Withholding
 from ingest.raw.store import DISK
-from ingest.session.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,12 +65,9 @@ def rehearse(
     changed: set[str] = set()
     none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
     rows_read: list[tuple[FileRow, list[str]]] = []
-    keeping = Keeping(home, source.name, settings)  # it only withholds
-    keeping.holds = lambda name, path: holds(home, name, path)
-    keeping.transcripts = transcripts = Transcripts(source, files, rows)
-    keeping.expect(source, [file.path for file in new], units)
     members: dict[str, set[str]] = {}
-    transcripts.units, transcripts.members = units, members
+    keeping = Withholding(home, source.name, settings, holds=lambda name, path: holds(home, name, path))
+    keeping.expect(source, [file.path for file in new], units, members, (files, rows))
     new.sort(key=lambda file: source.is_history(file.path))
     total, done = sum(max(1, file.size) for file in new), 0
     for file in new:

@@ -15,8 +15,7 @@ from ingest.archive.keeping import Keeping
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.state import HIDDEN, FileRow, State, holds, with_hidden
-from ingest.raw import files as raw_files
-from ingest.session.transcripts import Transcripts
+from ingest.raw import store
 from ingest.session.units import split_key
 
 TYPE_CHECKING = False
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
 
     from core.home import Home
     from ingest.pipeline.state import UnitRow
-    from ingest.raw.files import SourceFile
+    from ingest.policy.exclusions import Withholding
+    from ingest.raw.store import SourceFile
     from ingest.source import OnWritten, Progress, Settings, Source
 
 LOCK_WAIT_S = 60.0
@@ -89,18 +89,30 @@ def run(
     own_places = source.default_roots(settings=settings)
     places = [abspath(root) for root in roots] if roots else own_places
     ledger = Ledger(source_name, ARCHIVE if from_archive else GIVEN if roots else OWN)
-    keeping = Keeping(home, source_name, settings, from_archive=from_archive, checks=check_archive or rebuild)
+    keeping: Withholding
+    if from_archive:
+        from ingest.archive.reading_back import ReadBack
+
+        keeping = back = ReadBack(home, source_name, settings)
+    else:
+        keeping = own = Keeping(
+            home,
+            source_name,
+            settings,
+            checks=check_archive or rebuild,
+            holds=lambda name, path: holds(home, name, path),
+        )
     everything = rebuild or from_archive
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source_name, "" if from_archive else keeping.mark()) or everything
-            files = keeping.files() if from_archive else source.discover(places)
+            stale = state.expire(source_name, keeping.mark()) or everything
+            files = back.files if from_archive else source.discover(places)
             known = with_hidden(state.files(source_name), files)
             readable = [file for file in files if not file.skip]
             new = readable if everything else source.pending(files, known, trust_stat=trust_stat)
             if not everything and (check_archive or not trust_stat):
-                new = _with(new, keeping.lacking(readable))
+                new = _with(new, own.lacking(readable))
             account_for_the_rest(files, new, known, ledger)
             gone = [] if from_archive else vanished(files, known, places, ledger)
             if gone:
@@ -108,8 +120,6 @@ def run(
             if new or not trust_stat or _is_any_missing(home, source, state):
                 from ingest.pipeline.normalise import Normaliser
 
-                keeping.transcripts = Transcripts(source, files, known)
-                keeping.holds = lambda name, path: holds(home, name, path)
                 job = Normaliser(
                     home,
                     source,
@@ -119,6 +129,7 @@ def run(
                     stale=stale,
                     progress=progress,
                     on_written=on_written,
+                    seen=(files, known),
                     damaged=_damaged(known) if from_archive else {},
                 )
                 job.go(new, {file.path for file in readable}, verify=not trust_stat)
@@ -231,7 +242,7 @@ def one(
     """
     source = registry.source(source_name)
     ledger = Ledger(source_name, GIVEN)
-    (file,) = raw_files.walk([path], "", {}, {})
+    (file,) = store.walk([path], "", {}, {})
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
         state = State(home)
         state.hasten()
@@ -243,7 +254,7 @@ def one(
                 ledger.fail(file.path, "unreadable", file.skip)
                 return ledger
             scope = _Scope(state, source_name, file.path, source.peek(file.path))
-            if raw_files.changed(file, scope.file, trust_stat=False):
+            if store.changed(file, scope.file, trust_stat=False):
                 from ingest.pipeline.normalise import Normaliser
 
                 keeping = Keeping(home, source_name, settings, hasty=True)

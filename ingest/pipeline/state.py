@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from ingest.raw.files import SourceFile
+    from ingest.raw.store import SourceFile
 
 FILE = "sources.sqlite"
 _BUSY_MS = 10_000

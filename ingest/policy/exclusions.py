@@ -1,8 +1,8 @@
-"""Rules for what the memory excludes, and for what no person wrote: by folder, by raw file, by a marker file.
+"""The sections of collections.yml that decide what a run reads and keeps: ``exclude:``, ``synthetic:``, ``archive:``.
 
-``exclude:`` and ``synthetic:`` of collections.yml, and ``.brain-ignore`` in a project's folder or one above it. A
-session is judged by the folder that it was begun in; a folder that is gone counts as marked where it was when it was
-last seen.
+A session is excluded by its folder, by its raw file, or by a ``.brain-ignore`` in the project's folder or one above it.
+A session is judged by the folder that it was begun in; a folder that is gone counts as marked where it was when it was
+last seen. ``Withholding`` is the raw store of a run that leaves out what is excluded or was forgotten.
 """
 
 from __future__ import annotations
@@ -10,20 +10,25 @@ from __future__ import annotations
 import os
 from os.path import dirname, expanduser, isabs, join, normpath, realpath
 
-from core.errors import EngineMissing, from_os
-from core.files import read_or_none, write_atomic
-from core.locks import FileLock
+from core.tombstones import Tombstones
+from core.version import REDACTION
+from ingest.raw.store import RawStore
+from ingest.roots import added
+from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from core.home import Home
+    from ingest.pipeline.reading import Reading
+    from ingest.pipeline.state import FileRow, UnitRow
+    from ingest.policy.withheld import Withheld
+    from ingest.raw.store import SourceFile
     from ingest.session.project_ids import Signs
-    from ingest.source import Settings
-
-    # Source and unit.
-    Unit = tuple[str, str]
+    from ingest.session.transcripts import Lineage, Transcripts
+    from ingest.source import Settings, Source
 
 MARKER = ".brain-ignore"
 EXCLUDED = "excluded: "
@@ -44,24 +49,86 @@ _TEMPORARY = (
     "/dev/shm",  # noqa: S108
 )
 _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
+FORGOTTEN = "forgotten"
+DEFAULT_GB = 20.0
+# An excluded session is looked for among the parents of an agent, so many generations up.
+_DEEP = 64
+
+
+class Policy:
+    """``archive:`` of collections.yml: ``enabled``, ``redact`` (False: lines are kept as found), ``max_bytes``.
+
+    ``state/redaction`` holds the ``mark`` if everything that is to be redacted is, in the archive too.
+    """
+
+    __slots__ = ("enabled", "mark", "max_bytes", "redact")
+
+    def __init__(self, settings: Settings) -> None:
+        section = settings.get("archive") or {}
+        self.enabled = section.get("enabled") is not False
+        self.redact = section.get("redact") is not False
+        self.max_bytes = int(float(section.get("max_gb") or DEFAULT_GB) * 1e9)
+        self.mark = f"{REDACTION}\n".encode() if self.redact else f"{REDACTION} raw\n".encode()
 
 
 class Rules:
     """The rules of one home, for one run. ``settings``: collections.yml as plain data."""
 
-    __slots__ = ("_judged", "_marked", "_paths", "_projects", "_synthetic", "_told", "fingerprint", "withheld")
+    __slots__ = (
+        "_home",
+        "_judged",
+        "_marked",
+        "_paths",
+        "_projects",
+        "_remembers",
+        "_signs",
+        "_synthetic",
+        "_withheld",
+        "fingerprint",
+    )
 
     def __init__(self, home: Home, settings: Settings) -> None:
         exclude, synthetic = settings.get("exclude") or {}, settings.get("synthetic") or {}
         self._projects = _globs(exclude.get("projects"))
         self._paths = _globs(exclude.get("paths"))
         self._synthetic = _globs(synthetic.get("projects"))
-        self._told: Signs | None = None
+        self._signs: Signs | None = None
         self._judged: dict[str, str] = {}
         self._marked: dict[str, str] = {}
-        self.withheld = Withheld(home)
+        self._home = home
+        self._withheld: Withheld | None = None
+        # True if anything was ever excluded; None until that is looked up.
+        self._remembers: bool | None = None
         # Changes when a run must look again at files that it passed over.
         self.fingerprint = "|".join([*self._projects.given, "", *self._paths.given, "", *self._synthetic.given])
+
+    @property
+    def withheld(self) -> Withheld:
+        """What was excluded before."""
+        if self._withheld is None:
+            from ingest.policy.withheld import Withheld
+
+            self._withheld = Withheld(self._home)
+            self._remembers = True
+        return self._withheld
+
+    def remembers_any(self) -> bool:
+        """Return True if anything was ever excluded."""
+        if self._remembers is None:
+            from ingest.policy.withheld import remembers_any
+
+            self._remembers = remembers_any(self._home)
+        return self._remembers
+
+    def admit(self, source: str, unit: str) -> None:
+        """Forget that a unit was excluded."""
+        if self.remembers_any():
+            self.withheld.note_unit(source, unit, "")
+
+    def save(self, *, wait_s: float = 10.0) -> None:
+        """Write what was noted to the disk: see ``Withheld.save``."""
+        if self._withheld is not None:
+            self._withheld.save(wait_s=wait_s)
 
     def excluded(self, path: str, project: str, sign: str = "") -> str:
         """Return why a session of ``project`` in the raw file ``path`` is excluded, "" if it is not.
@@ -86,22 +153,24 @@ class Rules:
     def _covering(self, project: str, sign: str) -> tuple[str, ...]:
         if project or not sign:
             return self._projects.covering(project)
-        return self._signs().covering(sign)
+        return self._known_signs().covering(sign)
 
     def _marker(self, project: str, sign: str) -> str:
         if project or not sign:
             return self.marked_by(project)
-        return next(filter(None, map(self.marked_by, self._signs().places(sign))), "")
+        return next(filter(None, map(self.marked_by, self._known_signs().places(sign))), "")
 
-    def _signs(self) -> Signs:
-        if self._told is None:
+    def _known_signs(self) -> Signs:
+        if self._signs is None:
             from ingest.session.project_ids import Signs
 
-            self._told = Signs(self._projects)
-        return self._told
+            self._signs = Signs(self._projects)
+        return self._signs
 
     def remembered(self, source: str, unit: str) -> str:
         """Return why a unit that was excluded still is, "" if it is not; its file may be gone by now."""
+        if not self.remembers_any():
+            return ""
         why, is_marked = self.withheld.unit(source, unit)
         if why == EXCLUDED_MARKER:
             return why if is_marked else ""
@@ -141,7 +210,7 @@ class Rules:
         if os.path.lexists(join(folder, MARKER)):
             self.withheld.note_folder(folder, marked=True)
             return True
-        if not self.withheld.has_folder(folder):
+        if not self.remembers_any() or not self.withheld.has_folder(folder):
             return False
         if not os.path.lexists(folder):
             return True
@@ -154,6 +223,8 @@ def _globs(given: object) -> Globs:
 
 
 def _short(glob: str) -> str:
+    from ingest.policy.withheld import digest
+
     # There are a handful of rules, and a row for each session.
     return digest(glob)[:12]
 
@@ -177,170 +248,173 @@ def _below(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-FILE = "excluded.json"
-UNITS = "excluded-units.json"
-_LOCK_WAIT_S = 10.0
+class Withholding(RawStore):
+    """The raw files on disk, without what is excluded or was forgotten.
 
-
-class Withheld:
-    """Folders that held a marker, and (source, unit) → (why, by what: the digest of the folder with the marker, or
-    ``exclusions.Rules``' word for its rules).
-
-    Read when it is first asked; what is noted lasts once it is saved. A file that is damaged raises EngineMissing: what
-    it knew is not to be read for want of it.
+    ``rules``: the exclusions. ``holds(source, path)``: True if another source made a document of a file.
     """
 
-    __slots__ = ("_changed_folders", "_changed_units", "_folders", "_home", "_units")
+    __slots__ = (
+        "_depth", "_forgotten", "_holds", "_home", "_judged", "_lineage", "_lookup", "_sessions", "_settings",
+        "_source", "_transcripts", "rules",
+    )  # fmt: skip
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._folders: set[str] | None = None
-        self._units: dict[Unit, tuple[str, str]] | None = None
-        self._changed_folders: dict[str, bool] = {}
-        self._changed_units: dict[Unit, tuple[str, str] | None] = {}
+    def __init__(
+        self, home: Home, source: str, settings: Settings, *, holds: Callable[[str, str], bool] = lambda _, __: False
+    ) -> None:
+        self._home, self._source, self._settings, self._holds = home, source, settings, holds
+        self.rules = Rules(home, settings)
+        self._forgotten = Tombstones(home)
+        # Unit → why it is excluded, of those that this run has judged; and where a parent may be looked up.
+        self._judged: dict[str, str] = {}
+        self._depth = 0
+        self._lookup: tuple[Source, list[str], Mapping[str, UnitRow]] | None = None
+        self._lineage: Lineage | None = None
+        self._sessions: tuple[Any, ...] | None = None
+        self._transcripts: Transcripts | None = None
 
-    def has_folder(self, folder: str) -> bool:
-        """Return True if a folder held a marker when it was last looked at."""
-        return digest(folder) in self._marked()
+    def expect(
+        self,
+        source: Source,
+        paths: list[str] | None,
+        units: Mapping[str, UnitRow],
+        members: Mapping[str, set[str]],
+        seen: tuple[Sequence[SourceFile], Mapping[str, FileRow]] | None = None,
+    ) -> None:
+        """Set what the run knows: it decides about agents, and prompts, that depend on another session.
 
-    def note_folder(self, folder: str, *, marked: bool) -> None:
-        """Remember that a folder holds a marker, or that it is there and holds none."""
-        name, folders = digest(folder), self._marked()
-        if marked is not (name in folders):
-            self._changed_folders[name] = marked
-            (folders.add if marked else folders.discard)(name)
+        Args:
+            source: the source.
+            paths: the files that the run is to read, among which a session may be looked up; None for none.
+            units: the run's own, which change while it reads, like ``members``.
+            members: unit → paths.
+            seen: the files that are there, and the rows of the last run; None if only one file was looked at.
+        """
+        self._lookup = (source, paths, units) if paths is not None else None
+        self._sessions = (source, *seen, units, members) if seen is not None else None
 
-    def unit(self, source: str, unit: str) -> tuple[str, bool]:
-        """Return (why a unit was excluded or "", True if the folder that excluded it still counts as marked)."""
-        why, folder = self._kept_out().get((source, unit), ("", ""))
-        return why, folder in self._marked()
+    @property
+    def transcripts(self) -> Transcripts | None:  # type: ignore[override]
+        """The sessions that have transcripts; None if the run does not know."""
+        if self._transcripts is None and self._sessions is not None:
+            from ingest.session.transcripts import Transcripts
 
-    def rules(self, source: str, unit: str) -> str:
-        """Return the noted rules that excluded a unit, "" if none are known."""
-        return self._kept_out().get((source, unit), ("", ""))[1]
+            self._transcripts = Transcripts(*self._sessions)
+        return self._transcripts
 
-    def note_unit(self, source: str, unit: str, why: str, folder: str = "", *, rules: str = "") -> None:
-        """Remember why a unit is excluded (``folder``: where the marker lies), or with "" that it is not."""
-        self._note((source, unit), (why, digest(folder) if folder else rules) if why else None)
+    def is_of(self, source: str, path: str, unit: str) -> bool:
+        """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
+        return self._forgotten.covers(source, unit) or self._holds(source, path)
 
-    def inherit(self, source: str, unit: str, parent: str) -> None:
-        """Remember that a unit is excluded as its parent is."""
-        self._note((source, unit), self._kept_out().get((source, parent)))
+    def configured(self, source: str) -> list[str]:
+        """Return the folders that collections.yml adds to those of a source's tool."""
+        return added(self._settings.get("sources") or {}, source)
 
-    def save(self, *, wait_s: float = _LOCK_WAIT_S) -> None:
-        """Write the notes to the disk, merged with those of other processes. Raises OSError and LockContention."""
-        if not (self._changed_folders or self._changed_units):
-            return
-        with FileLock(join(self._home.state, "excluded.lock"), wait_s):
-            if self._changed_folders:
-                self._folders = None
-                folders = self._marked()
-                for name, marked in self._changed_folders.items():
-                    (folders.add if marked else folders.discard)(name)
-                self._write(FILE, {"schema": 1, "folders": sorted(folders)})
-            if self._changed_units:
-                self._units = None
-                units = self._kept_out()
-                for key, value in self._changed_units.items():
-                    _put(units, key, value)
-                rows = [[*key, *value] for key, value in sorted(units.items())]
-                self._write(UNITS, {"schema": 1, "units": rows})
-        self._changed_folders, self._changed_units = {}, {}
+    def excluded(self, folder: str) -> str:
+        """Return why work in a folder is excluded, "" if it is not."""
+        return self.rules.excluded("", folder)
 
-    def add(self, other: Withheld) -> None:
-        """Note what another home remembers as well, as far as either can be read."""
-        from contextlib import suppress  # a run with nothing new does without it
+    def mark(self) -> str:
+        """Return what changes when files have to be read again; "" if nothing is recorded."""
+        return ""
 
-        with suppress(EngineMissing):
-            self._changed_folders |= dict.fromkeys(other._marked() - self._marked(), True)
-        with suppress(EngineMissing):
-            units = self._kept_out()
-            self._changed_units |= {key: value for key, value in other._kept_out().items() if key not in units}
+    def commit(self) -> None:
+        """Make durable what was noted. Raises OSError and BrainError."""
+        self.rules.save()
 
-    def check(self) -> None:
-        """Read all of it. Raises EngineMissing if it is damaged."""
-        self._marked()
-        self._kept_out()
+    def close(self) -> None:
+        """Close what is open; exclusions stay known even if nothing was written. Raises as ``commit``."""
+        self.rules.save()
 
-    def _note(self, key: Unit, now: tuple[str, str] | None) -> None:
-        units = self._kept_out()
-        if units.get(key) != now:
-            self._changed_units[key] = now
-            _put(units, key, now)
+    def withhold(self, reading: Reading) -> bool:
+        """Do ``remove`` for a reading that has ended; if nothing is left, drop its failures as well."""
+        any_removed = self.remove(reading)
+        if any_removed and not reading.parts and not reading.taken:
+            reading.skipped = reading.withheld
+            reading.unknown.clear()
+            reading.failures.clear()
+            reading.failed_reasons.clear()
+        return any_removed
 
-    def _marked(self) -> set[str]:
-        if self._folders is None:
-            names = self._read(FILE, "folders")
-            if not all(isinstance(name, str) for name in names):
-                raise _damaged(join(self._home.state, FILE))
-            self._folders = {str(name) for name in names}
-        return self._folders
+    def remove(self, reading: Reading) -> bool:
+        """Take out of a reading what was forgotten or is excluded; return True if it ever had any."""
+        for unit in [unit for unit, part in reading.parts.items() if reading.passed.get(unit) is not part]:
+            reason = self._withheld(unit, reading)
+            if reason:
+                reading.withheld = reason
+                if reason.startswith(EXCLUDED):
+                    reading.excluded.add(unit)
+                del reading.parts[unit]
+            else:
+                reading.passed[unit] = reading.parts[unit]
+        return bool(reading.withheld)
 
-    def _kept_out(self) -> dict[Unit, tuple[str, str]]:
-        if self._units is None:
-            units: dict[Unit, tuple[str, str]] = {}
-            for row in self._read(UNITS, "units"):
-                if not (isinstance(row, list) and len(row) == 4 and all(isinstance(cell, str) for cell in row)):
-                    raise _damaged(join(self._home.state, UNITS))
-                source, unit, why, folder = row
-                units[source, unit] = (why, folder)
-            self._units = units
-        return self._units
+    def withholds(self, unit: str, reading: Reading) -> bool:
+        """Return True if the part of a unit was forgotten or is excluded."""
+        return bool(self._withheld(unit, reading))
 
-    def _read(self, name: str, key: str) -> list[object]:
-        """Return the list in one file, empty if there is no file. An empty file is damaged: none is ever written so."""
-        path = join(self._home.state, name)
-        if not os.path.lexists(path):
-            return []
+    def forgot(self, unit: str) -> bool:
+        """Return True if a unit of this source was forgotten."""
+        return self._forgotten.covers(self._source, unit)
+
+    def _withheld(self, unit: str, reading: Reading) -> str:
+        if self.forgot(unit):
+            return FORGOTTEN
+        part = reading.parts[unit]
+        if part.partial and self.transcripts is not None and self.transcripts.covers(unit):
+            from ingest.session.transcripts import PROMPT_HISTORY
+
+            return PROMPT_HISTORY
+        reason = self._excluded(unit, part, reading)
+        if reason or not self._judged.get(unit):
+            self._judged[unit] = reason  # one of its copies is enough
+        return reason
+
+    def _excluded(self, unit: str, part: Any, reading: Reading) -> str:
+        """Return why a unit is excluded, by itself or with the session that it worked for; remember the reason."""
+        project, sign = part.cwd, part.sign
+        reason = self.rules.excluded(reading.path, project, sign)
+        if reason:
+            self.rules.remember(self._source, unit, reason, reading.path, project, sign)
+            return reason
+        session, agent = split_key(unit)
+        parent = session if agent else part.parent
+        if parent and parent != unit:
+            reason = self._of_session(parent, reading)
+        if reason:
+            self.rules.withheld.inherit(self._source, unit, parent)
+        elif part.partial:
+            return self.rules.remembered(self._source, unit)
+        elif not self._judged.get(unit):
+            self.rules.admit(self._source, unit)
+        return reason
+
+    def _of_session(self, unit: str, reading: Reading) -> str:
+        """Return why a session is excluded that another unit worked for; look the session up if it is not known."""
+        if unit in self._judged:
+            return self._judged[unit]
+        if self._depth >= _DEEP:
+            return self.rules.remembered(self._source, unit)
+        self._depth += 1
         try:
-            data = read_or_none(path)
-        except OSError as error:
-            raise from_os(error) or _damaged(path) from None
-        if data is None:
-            return []
-        import json  # a run without any does without it
+            self._look_up(unit, reading)
+        finally:
+            self._depth -= 1
+        return self._judged.get(unit) or self.rules.remembered(self._source, unit)
 
-        try:
-            said = json.loads(data)
-        except (ValueError, RecursionError):
-            raise _damaged(path) from None
-        found = said.get(key) if isinstance(said, dict) else None
-        if not isinstance(found, list):
-            raise _damaged(path)
-        return found
+    def _look_up(self, unit: str, reading: Reading) -> None:
+        if unit in reading.parts:
+            self._judged[unit] = ""  # two units that name each other as parents are not looked up for ever
+            self._judged[unit] = self._excluded(unit, reading.parts[unit], reading)
+        elif not self.rules.remembered(self._source, unit) and self._lookup is not None:
+            if self._lineage is None:
+                from ingest.session.transcripts import Lineage
 
-    def _write(self, name: str, said: dict[str, object]) -> None:
-        import json
-
-        write_atomic(join(self._home.state, name), json.dumps(said, indent=0).encode())
-
-
-def _damaged(path: str) -> EngineMissing:
-    from shlex import quote
-
-    return EngineMissing(
-        f"{path} cannot be read: it says what was excluded, so nothing is read without it",
-        "put it back from a backup (brain restore BACKUP --to FOLDER unpacks one); only where no folder with a"
-        f" .brain-ignore was deleted: mv {quote(path)} {quote(f'{path}.damaged')}",
-    )
-
-
-def digest(folder: str) -> str:
-    """Return the key under which a folder is remembered."""
-    import hashlib  # a run that finds nothing new does without it
-
-    try:
-        name = os.fsencode(folder)
-    except UnicodeEncodeError:  # a record may say any string; half a character is in no folder's name
-        name = folder.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(name).hexdigest()
-
-
-def _put(units: dict[Unit, tuple[str, str]], key: Unit, value: tuple[str, str] | None) -> None:
-    if value is None:
-        units.pop(key, None)
-    else:
-        units[key] = value
+                self._lineage = Lineage(*self._lookup)
+            self._judged[unit] = ""
+            for found in self._lineage.look_up(unit, reading.path):
+                if unit in found.parts and not self._judged[unit]:
+                    self._judged[unit] = self._excluded(unit, found.parts[unit], found)
 
 
 _WILD = "*?["

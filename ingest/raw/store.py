@@ -1,6 +1,7 @@
-"""Raw files, opened in one place: a ``RawStore`` reads them from disk; ``.zst`` is unpacked on the way.
+"""Raw files: found by walking, compared with what is known of them, and opened, all in one place.
 
-Nothing here raises anything but OSError. A named pipe in place of a file holds nobody up.
+A ``RawStore`` reads files from disk; ``.zst`` is unpacked on the way. Nothing here raises anything but OSError. A named
+pipe in place of a file holds nobody up.
 """
 
 from __future__ import annotations
@@ -10,26 +11,25 @@ import io
 import os
 import stat
 
-from core.redaction import clean_document
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, BinaryIO
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import BinaryIO
 
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
     from ingest.pipeline.reading import Reading
+    from ingest.pipeline.state import FileRow
+    from ingest.raw.packed import Unpacked
     from ingest.session.transcripts import Transcripts
 
+# How the names of databases end.
+DATABASES = (".vscdb", ".sqlite", ".db")
 PACKED = ".zst"
 TORN = "cut short"
 # A document that is parsed whole takes several times its size in memory; no session that was seen comes near.
 MAX_WHOLE = 256 * 1024 * 1024
 _BUFFER = 256 * 1024
-# The window of one frame, in bytes (RFC 8878 §3.1.1.1.2 recommends that 8 MiB be supported; zstd --long=27 needs this
-# much).
-_WINDOW = 128 * 1024 * 1024
 
 
 class RawStore:
@@ -188,6 +188,7 @@ class Loaded:
                 raise OSError(errno.EINVAL, "not a regular file")
             self.found, self._digest = raw.whole(limit)
             self._size, self._mtime_ns = raw.status.st_size, raw.status.st_mtime_ns
+        from core.redaction import clean_document
         from ingest.raw.records import without_tail
 
         self._path = path
@@ -198,28 +199,29 @@ class Loaded:
         """Record the file in the archive."""
         recorder = self._store.recorder(self._path, companion=True)
         if recorder is not None:
-            recorder.whole(self.found if recorder.keeps_raw else self.data)
+            recorder.whole(self.found if recorder.archive.keeps_raw else self.data)
             recorder.finish(self._size, self._mtime_ns, self._size, self._digest)
 
 
 class RawFile:
     """A file opened to be read in order; ``with`` closes it.
 
-    ``lines`` gives the unpacked bytes, ``status`` is the file's own, ``packed`` whether it is compressed;
-    ``finish()`` gives (size, SHA-256, hex) of the raw bytes that a packed file was read from. ``entry``: the file is
-    read from the archive, and these are its size and digest.
+    ``lines`` gives the unpacked bytes, ``status`` is the file's own. ``packed``: what unpacks the file if it is
+    compressed. ``entry``: the file is read from the archive, and these are its size and digest.
     """
 
-    __slots__ = ("_raw", "entry", "lines", "packed", "status")
+    __slots__ = ("entry", "lines", "packed", "status")
 
     def __init__(self, path: str) -> None:
         self.entry: Entry | None = None
         file = io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
         self.status = os.fstat(file.fileno())
-        self.packed = path.endswith(PACKED) and stat.S_ISREG(self.status.st_mode)
-        raw = _Hashed(file)
-        self._raw: _Hashed | None = raw
-        self.lines: BinaryIO = io.BufferedReader(_Unpacked(raw) if self.packed else file, _BUFFER)
+        self.packed: Unpacked | None = None
+        if path.endswith(PACKED) and stat.S_ISREG(self.status.st_mode):
+            from ingest.raw.packed import Unpacked
+
+            self.packed = Unpacked(file)
+        self.lines: BinaryIO = io.BufferedReader(self.packed or file, _BUFFER)
 
     @classmethod
     def archived(cls, entry: Entry, stream: io.RawIOBase) -> RawFile:
@@ -229,8 +231,7 @@ class RawFile:
         times = {"st_mtime_ns": entry.mtime_ns}
         made.entry = entry
         made.status = os.stat_result((mode, 0, 0, 1, 0, 0, entry.size, 0, entry.mtime_ns // 10**9, 0), times)
-        made.packed = False
-        made._raw = None
+        made.packed = None
         made.lines = io.BufferedReader(stream, _BUFFER)
         return made
 
@@ -239,8 +240,6 @@ class RawFile:
 
     def __exit__(self, *_: object) -> None:
         self.lines.close()
-        if self._raw is not None:
-            self._raw.close()
 
     def whole(self, limit: int = MAX_WHOLE) -> tuple[bytes, str]:
         """Return all unpacked bytes, and the SHA-256 (hex) of the raw file. Raises OSError, also past ``limit``
@@ -250,109 +249,106 @@ class RawFile:
             raise OSError(errno.EFBIG, f"larger than {limit >> 20} MB")
         if self.entry is not None:
             return data, self.entry.digest
+        if self.packed is not None:
+            return data, self.packed.finish()[1]
         import hashlib
 
-        return data, self.finish()[1] if self.packed else hashlib.sha256(data).hexdigest()
-
-    def is_cut(self) -> bool:
-        """Return True if a packed file ends within a frame: there was more, however well what is left of it ends."""
-        if self._raw is None or not self.packed:
-            return False
-        return end_early(self._raw.number, self.status.st_size)
-
-    def finish(self) -> tuple[int, str]:
-        """Return (bytes, SHA-256, hex) of the raw file, read to its end."""
-        assert self._raw is not None
-        return self._raw.finish()
+        return data, hashlib.sha256(data).hexdigest()
 
 
-class _Hashed:
-    """A raw file that knows the digest of what was read of it."""
+class SourceFile:
+    """A file as ``discover`` saw it; ``skip`` is the reason why it is not to be read, or ""."""
 
-    def __init__(self, raw: io.FileIO) -> None:
-        self._raw = raw
-        import hashlib
+    __slots__ = ("inode", "mtime_ns", "path", "size", "skip")
 
-        self._hash = hashlib.sha256()
-        self._size = 0
-
-    def read(self, size: int = -1) -> bytes:
-        block = self._raw.read(size) or b""
-        self._hash.update(block)
-        self._size += len(block)
-        return block
-
-    def finish(self) -> tuple[int, str]:
-        while self.read(_BUFFER):
-            pass
-        return self._size, self._hash.hexdigest()
-
-    @property
-    def number(self) -> int:
-        """The file's descriptor."""
-        return self._raw.fileno()
-
-    def close(self) -> None:
-        self._raw.close()
+    def __init__(self, path: str, size: int, mtime_ns: int, inode: int, skip: str) -> None:
+        self.path = path
+        self.size = size
+        self.mtime_ns = mtime_ns
+        self.inode = inode
+        self.skip = skip
 
 
-class _Unpacked(io.RawIOBase):
-    """The bytes that zstd frames hold; what is no zstd is an OSError."""
+def walk(
+    roots: Iterable[str],
+    suffix: str | tuple[str, ...] | Callable[[str], bool],
+    skipped_files: Mapping[str, str],
+    skipped_folders: Mapping[str, str],
+) -> list[SourceFile]:
+    """Return every file below ``roots`` with a name that ends in ``suffix``, or passes it, sorted by path, each once.
 
-    def __init__(self, raw: _Hashed) -> None:
-        import zstandard
+    A root may be a file or a symbolic link; links to folders further down are not followed, so there are no loops.
+    A file that is not regular, or that ``skipped_…`` names by its folder or name, is listed with the reason.
+    """
+    wanted = suffix if callable(suffix) else lambda name: name.endswith(suffix)
+    found: dict[str, SourceFile] = {}
+    for root in roots:
+        root = os.path.abspath(root)
+        folders = [(root, "")]
+        if not os.path.isdir(root):
+            folders = []
+            _one(root, found)
+        while folders:
+            folder, reason = folders.pop()
+            try:
+                entries = list(os.scandir(folder))
+            except OSError as error:
+                found[folder] = SourceFile(folder, 0, 0, 0, f"unreadable folder: {error.strerror}")
+                continue
+            for entry in entries:
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append((entry.path, reason or skipped_folders.get(entry.name, "")))
+                        continue
+                    if not wanted(entry.name):
+                        continue
+                    status = entry.stat()
+                except OSError as error:
+                    if wanted(entry.name):
+                        found[entry.path] = SourceFile(entry.path, 0, 0, 0, f"unreadable: {error.strerror}")
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    continue
+                why = reason or skipped_files.get(entry.name, "")
+                if not stat.S_ISREG(status.st_mode):
+                    why = "not a regular file"
+                found[entry.path] = SourceFile(entry.path, status.st_size, status.st_mtime_ns, status.st_ino, why)
+    return [found[path] for path in sorted(found)]
 
-        self._error = zstandard.ZstdError
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-        source: Any = raw  # it reads, which is all that is asked of it
-        self._reader = unpacker.stream_reader(source, read_size=_BUFFER, read_across_frames=True)
 
-    def readable(self) -> bool:
+def changed(file: SourceFile, known: FileRow | None, *, trust_stat: bool) -> bool:
+    """Return True if the file must be read again.
+
+    Append-only is the rule and not a law: without ``trust_stat`` the recorded prefix is hashed again, so that a file
+    rewritten in place under the same stat is noticed. Unreadable ones are always tried again.
+    """
+    if known is None or known.size != file.size or known.status in ("vanished", "unreadable"):
+        return True
+    if trust_stat:
+        return known.mtime_ns != file.mtime_ns or known.inode != file.inode
+    if not file.size:
+        return False
+    if known.consumed != file.size and (known.mtime_ns != file.mtime_ns or known.inode != file.inode):
+        return True  # the line that was still being written may have been finished
+    from ingest.raw.records import prefix_digest
+
+    try:
+        return prefix_digest(file.path, known.consumed) != known.digest
+    except OSError:
         return True
 
-    def readinto(self, into: Any) -> int:
-        try:
-            return self._reader.readinto(into)
-        except self._error as error:
-            raise OSError(errno.EILSEQ, f"not zstd: {error}") from None
+
+def pending(files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool) -> list[SourceFile]:
+    """Return those of ``files`` that are new, or changed since ``known`` was recorded: the default of
+    ``Source.pending``."""
+    return [file for file in files if not file.skip and changed(file, known.get(file.path), trust_stat=trust_stat)]
 
 
-_MAGIC = 0xFD2FB528
-_SKIPPED, _ANY = 0x184D2A50, 0xFFFFFFF0
-_MOST = 18  # bytes of a frame's header
-# Kinds of blocks; the first holds its bytes as they are, the last is reserved.
-_RLE, _PACKED = 1, 2
-
-
-def end_early(file: int, size: int) -> bool:
-    """Return True if the frames of an open file with so many bytes continue past its end. Raises OSError."""
-    at = 0
-    while 0 <= at < size:
-        at = _after_frame(file, at, size)
-    return at > size
-
-
-def _after_frame(file: int, at: int, size: int) -> int:
-    """Return the end of the frame at ``at``, which may be past the file's end; -1 if there is no frame."""
-    head = os.pread(file, _MOST, at)
-    magic = int.from_bytes(head[:4], "little")
-    if len(head) < 6:
-        return size + 1
-    if magic & _ANY == _SKIPPED:
-        return at + 8 + int.from_bytes(head[4:8], "little")
-    if magic != _MAGIC:
-        return -1
-    told = head[4]
-    is_single = told >> 5 & 1
-    of_content = (is_single, 2, 4, 8)[told >> 6]
-    at += 5 + (not is_single) + (0, 1, 2, 4)[told & 3] + of_content
-    is_last = 0
-    while not is_last:
-        block = int.from_bytes(os.pread(file, 3, at).ljust(3, b"\0"), "little")
-        if at + 3 > size:
-            return size + 1
-        is_last, kind, length = block & 1, block >> 1 & 3, block >> 3
-        if kind > _PACKED:
-            return -1
-        at += 3 + (1 if kind == _RLE else length)
-    return at + 4 * (told >> 2 & 1)
+def _one(path: str, found: dict[str, SourceFile]) -> None:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        found[path] = SourceFile(path, 0, 0, 0, f"unreadable: {error.strerror}")
+        return
+    why = "" if stat.S_ISREG(status.st_mode) else "not a regular file"
+    found[path] = SourceFile(path, status.st_size, status.st_mtime_ns, status.st_ino, why)

@@ -1,22 +1,121 @@
-"""The neutral session: one file's copy of a session, in the form that all tools have in common.
+"""A session as its parser describes it, in one vocabulary for all tools.
 
-A parser fills a ``ingest.session.builder.SessionBuilder``; ``ingest.session.document`` makes a document of all copies.
+=============== =====================================================================================
+``prompt``      a person's words
+``queued``      a person's words, typed while the assistant worked; they may come again as a prompt
+``command``     a slash command that a person typed, or a shell command with ``! `` in front
+``reply``       the assistant's words
+``commentary``  the assistant's words between two steps of its work
+``thought``     the assistant's reasoning
+``tool_call``   a call of a tool
+``tool_error``  the call ended with an error
+``tool_note``   one line about the call: an answer, a refusal, the subagent that it started
+``summary``     a machine's summary of the conversation so far, which replaced it in the model's context
+``recap``       a machine's summary for a person who comes back
+``teammate``    another agent's or a schedule's words, in a person's place
+``interrupt``   the person stopped the assistant
+``note``        anything else that happened, in one line
+``usage``       the model of an answer, and its output tokens
+``pieces``      one text of a user message, as the tool's ``extract_user_text`` returned it
+=============== =====================================================================================
+
+A parser assigns what describes the whole session; ``SessionBuilder`` documents the other attributes:
+
+================= ===================================================================================
+``title``         the title that a person or the tool gave
+``machine_title`` the title that a model gave
+``cwd``           the folder in which the session worked; it decides the project
+``branch``        the branch of the repository in that folder
+``version``       the version of the tool
+``parent``        the unit of the session that started this one
+``extra``         frontmatter of this source alone, by name
+================= ===================================================================================
+
+Text is cleaned of control characters here; empty text adds nothing. Common arguments: ``at``, the record's time as
+``ingest.session.values.moment`` gives it; ``record``, the record's lasting name ("" if it has none), by which copies
+are merged; ``message``, the message of the API that the record is a piece of; ``call_id``, the id of the tool call.
 """
 
 from __future__ import annotations
 
 import copy
+import hashlib
 from typing import TYPE_CHECKING, Any
 
-from ingest.session.events import MAX_DOCUMENT, Event, Window
+from core.text import clean, one_line
+from ingest.session import tool_calls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ingest.session.turns import Turn
+    from ingest.session.document import Turn
+    from ingest.session.merging import Window
+    from ingest.session.user_text import UserText
+
+# Characters of one event: a pasted log must not make a document that no index can use.
+MAX_BLOCK = 256 * 1024
+# Characters of one document: thirty times the longest session at hand. At four bytes a character, for which one emoji
+# suffices, a document, its parts and its index entry stay below 200 MB of memory.
+MAX_DOCUMENT = 4 * 1024 * 1024
+# Characters of its beginning, where the task is. The rest is for the end, where the result is.
+MAX_HEAD = 1024 * 1024
+# The cost of an event besides its text: a heading or bullet in the document, objects in memory.
+OVERHEAD = 100
+
+# Kinds of events, as they are described above. A prompt that a person took back is not shown; RESULT is
+# an outcome or a note under a tool call.
+PROMPT, COMMAND, SUMMARY, INTERRUPT, TEAMMATE = "prompt", "command", "summary", "interrupt", "teammate"
+QUEUED, TAKEN_BACK = "queued", "taken back"
+TEXT, COMMENTARY, THINKING, TOOL, RESULT, RECAP = "text", "commentary", "thinking", "tool", "result", "recap"
+NOTE = "note"
+
+GAP = "gap"
+
 
 NO_CONVERSATION = "no conversation"
 COMMANDS_ONLY = "only local commands"
+
+
+class Event:
+    """One piece of a session.
+
+    ``record`` is the lasting name of its record and ``at`` the normalised timestamp; either may be "". ``message`` is
+    the message of the API that the record is a piece of, ``call`` the id of a tool call. ``chain`` is the root of an
+    inline sidechain. ``count``: the number of events that are left out here (``ingest.session.merging.Gap``).
+    """
+
+    __slots__ = ("at", "call", "chain", "kind", "message", "record", "text")
+
+    count = 0
+
+    def __init__(self, kind: str, text: str, at: str, record: str, message: str, call: str, chain: str) -> None:
+        self.kind = kind
+        self.text = text
+        self.at = at
+        self.record = record
+        self.message = message
+        self.call = call
+        self.chain = chain
+
+
+def identity(event: Event) -> str:
+    """Return the identity that all copies of an event share: its record, or a digest of its content."""
+    if event.record:
+        return event.record
+    content = f"{event.kind}\0{event.at}\0{event.text}".encode("utf-8", "replace")
+    return f"={hashlib.blake2b(content, digest_size=12).hexdigest()}"
+
+
+def bounded(text: str) -> str:
+    """Return ``text``, cut at ``MAX_BLOCK`` characters with a note of the number that follow."""
+    if len(text) <= MAX_BLOCK:
+        return text
+    return f"{text[:MAX_BLOCK]}\n… ({len(text) - MAX_BLOCK} more characters)"
+
+
+def weight(event: Event) -> int:
+    """Return how much of a document an event takes, in characters."""
+    return 0 if event.kind == GAP else len(event.text) + OVERHEAD
 
 
 class Part:
@@ -58,8 +157,8 @@ class Part:
         return older if len(older.uuids) > len(self.uuids) else self
 
 
-class Session(Part):
-    """One file's copy of a session.
+class SessionBuilder(Part):
+    """One file's copy of a session, which a parser fills record by record, in the order of the file.
 
     ``removed``: records that were taken back; ``retracted``: records of answers that others replaced, which stay if
     they ran a tool; ``ran``: calls that have a result. ``first`` and ``last`` bound the conversation, in the form of
@@ -70,14 +169,18 @@ class Session(Part):
     ``rank`` orders the places of one tool by how much they know of a session. ``partial``: the transcript is missing,
     only a person's prompts are known. ``sign`` identifies the folder ``cwd`` if that is unknown
     (``ingest.session.project_ids``).
+    ``chain`` is the root of the inline sidechain that the next events belong to, "" for the conversation itself.
     """
 
     __slots__ = (
+        "_events",
+        "_weight",
         "_window",
         "age",
         "agent_id",
         "agent_type",
         "branch",
+        "chain",
         "cwd",
         "extra",
         "first",
@@ -108,6 +211,9 @@ class Session(Part):
     # True if the tool only appends to its files: the longest copy decides what a record says; else the newest copy.
     is_append_only = False
 
+    # Writes the lines of one tool call from its name and input.
+    call_lines = staticmethod(tool_calls.call_lines)
+
     def __init__(self, unit: str, source: str) -> None:
         super().__init__(unit)
         self.source = source
@@ -127,24 +233,38 @@ class Session(Part):
         self.pull_requests: set[str] = set()
         self.extra: dict[str, object] = {}
         self.partial = False
-        self._window = Window(MAX_DOCUMENT)
+        self.chain = ""
+        self._events: list[Event] = []
+        self._weight = 0
+        self._window: Window | None = None
 
     @property
     def events(self) -> list[Event]:
         """The events that the session's document may show, in order; a ``Gap`` where it is too long."""
-        return self._window.events()
+        return self._events if self._window is None else self._window.events()
 
-    def copies(self) -> Sequence[Session]:
+    def _keep(self, event: Event) -> None:
+        if self._window is None:
+            self._weight += weight(event)
+            if self._weight <= MAX_HEAD:
+                self._events.append(event)
+                return
+            from ingest.session.merging import Window
+
+            self._window = Window(MAX_DOCUMENT, self._events)
+        self._window.add(event)
+
+    def copies(self) -> Sequence[SessionBuilder]:
         """Return the session, and the earlier versions of a rewritten file, if these count as copies."""
         return (self,)
 
-    def showing(self, events: list[Event]) -> Session:
+    def showing(self, events: list[Event]) -> SessionBuilder:
         """Return a copy that shows only these events."""
+        from ingest.session.merging import Window
+
         other = copy.copy(self)
         other.extra = dict(self.extra)
-        other._window = Window(MAX_DOCUMENT)
-        for event in events:
-            other._window.add(event)
+        other._window = Window(MAX_DOCUMENT, events)
         return other
 
     def refusal(self, turns: list[Turn]) -> str:
@@ -153,3 +273,100 @@ class Session(Part):
             return NO_CONVERSATION
         is_shell = any(text.startswith("- !") for turn in turns for _, text in turn.blocks())
         return COMMANDS_ONLY if not is_shell and all(turn.role == "command" for turn in turns) else ""
+
+    def extend_to(self, at: str) -> None:
+        """Extend the conversation's time span to a timestamp; "" changes nothing."""
+        if at:
+            if not self.first or at < self.first:
+                self.first = at
+            if at > self.last:
+                self.last = at
+
+    def put(self, kind: str, text: str, at: str = "", record: str = "", message: str = "", call_id: str = "") -> Event:
+        """Add an event of any kind; ``text`` must be clean."""
+        event = Event(kind, bounded(text), at, record, message, call_id, self.chain)
+        self.uuids.add(record or identity(event))
+        self._keep(event)
+        return event
+
+    def prompt(self, text: str, at: str = "", record: str = "") -> None:
+        """Add a person's words."""
+        self._say(PROMPT, text, at, record)
+
+    def queued(self, text: str, at: str = "", record: str = "") -> None:
+        """Add a person's words, typed while the assistant worked."""
+        self._say(QUEUED, text, at, record)
+
+    def command(self, text: str, at: str = "", record: str = "") -> None:
+        """Add a slash command, or a shell command with ``! `` in front."""
+        self._say(COMMAND, text, at, record)
+
+    def reply(self, text: str, at: str = "", record: str = "", message: str = "") -> None:
+        """Add the assistant's words."""
+        self._say(TEXT, text, at, record, message)
+
+    def commentary(self, text: str, at: str = "", record: str = "", message: str = "") -> None:
+        """Add the assistant's words between two steps of its work."""
+        self._say(COMMENTARY, text, at, record, message)
+
+    def thought(self, text: str, at: str = "", record: str = "", message: str = "") -> None:
+        """Add the assistant's reasoning."""
+        self._say(THINKING, text, at, record, message)
+
+    def tool_call(
+        self, name: str, given: Any, at: str = "", record: str = "", message: str = "", call_id: str = ""
+    ) -> None:
+        """Add a call of a tool; ``given`` is its input as recorded."""
+        self.put(TOOL, self.call_lines(name, given), at, record, message, call_id)
+
+    def tool_error(self, call_id: str, error: str, at: str = "", record: str = "") -> None:
+        """Add the first lines of an error under its call."""
+        lines = tool_calls.error_lines(clean(error))
+        if lines:
+            self.put(RESULT, lines, at, record, "", call_id)
+
+    def tool_note(self, call_id: str, note: str, at: str = "", record: str = "") -> None:
+        """Add one line of clean text under a call."""
+        self.put(RESULT, f"  {note}", at, record, "", call_id)
+
+    def summary(self, text: str, at: str = "", record: str = "") -> None:
+        """Add a machine's summary of the conversation so far."""
+        self._say(SUMMARY, text, at, record)
+
+    def recap(self, text: str, at: str = "", record: str = "") -> None:
+        """Add a machine's summary for a person who comes back."""
+        self._say(RECAP, text, at, record)
+
+    def teammate(self, text: str, at: str = "", record: str = "") -> None:
+        """Add another agent's or a schedule's words."""
+        self._say(TEAMMATE, text, at, record)
+
+    def interrupt(self, at: str = "", record: str = "") -> None:
+        """Add that the person stopped the assistant."""
+        self.put(INTERRUPT, "", at, record)
+
+    def note(self, text: str, at: str = "", record: str = "") -> None:
+        """Add anything else that happened, in one line."""
+        self.put(NOTE, one_line(text, 500), at, record)
+
+    def usage(self, model: object, tokens: object = 0, record: str = "") -> None:
+        """Add the model of an answer and the number of its output tokens; a value of another type is left out."""
+        if type(model) is str and model:
+            self.models.add(model)
+        if type(tokens) is int and tokens:
+            self.tokens[record] = tokens
+
+    def pieces(self, text: UserText, at: str = "", record: str = "") -> str:
+        """Add the pieces of one user text that are no prompt, and return the person's words.
+
+        A message may hold several texts: the caller joins their words and adds one prompt.
+        """
+        for kind, words in text.pieces:
+            if kind != PROMPT and (words or kind == INTERRUPT):
+                self.put(kind, words, at, record)
+        return text.typed
+
+    def _say(self, kind: str, text: str, at: str, record: str, message: str = "") -> None:
+        text = clean(text).strip()
+        if text:
+            self.put(kind, text, at, record, message)

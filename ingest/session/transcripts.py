@@ -6,7 +6,6 @@ import os
 from os.path import basename, dirname, join
 
 from ingest.raw.store import DISK
-from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow, UnitRow
-    from ingest.raw.files import SourceFile
-    from ingest.session.session import Part
+    from ingest.raw.store import SourceFile
     from ingest.source import Source
 
 # Why a history of prompts makes no document: transcripts have all of its prompts.
@@ -30,12 +28,6 @@ _EVENTS = "events"
 _LEVELS = 4
 # Agents of agents, at most; agents in a circle come last.
 _MAX_GENERATIONS = 64
-
-
-def parent_of(unit: str, part: Part) -> str:
-    """Return the unit that started a part's unit, "" if none did."""
-    session, agent = split_key(unit)
-    return session if agent else part.parent
 
 
 def generations(parents: Mapping[Any, Any]) -> dict[Any, int]:
@@ -139,20 +131,27 @@ class Transcripts:
     ``units`` and ``members`` are the run's own and change while it reads: it reads transcripts before histories.
     """
 
-    def __init__(self, source: Source, files: Iterable[SourceFile], known: Mapping[str, FileRow]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        files: Iterable[SourceFile],
+        known: Mapping[str, FileRow],
+        units: Mapping[str, UnitRow],
+        members: Mapping[str, set[str]],
+    ) -> None:
         self._source = source
         self._paths = [file.path for file in files]
         self._known = known
         self._names: set[str] | None = None
-        self.units: Mapping[str, UnitRow] = {}
-        self.members: Mapping[str, set[str]] = {}
+        self._units = units
+        self._members = members
 
     def covers(self, unit: str) -> bool:
         """Return True if a session has, or had, a transcript: then its prompts alone are not news."""
-        row = self.units.get(unit)
+        row = self._units.get(unit)
         if row is not None and row.records >= 0:
             return True
-        if not all(self._source.is_history(path) for path in self.members.get(unit, ())):
+        if not all(self._source.is_history(path) for path in self._members.get(unit, ())):
             return True
         if self._names is None:
             # Only names are known of files that are excluded or unreadable.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ingest.session.events import COMMAND, INTERRUPT, PROMPT, TEAMMATE
+from ingest.session.session import COMMAND, INTERRUPT, PROMPT, TEAMMATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class UserText(NamedTuple):
     """The pieces of one user text in order, each (kind of event, words), and the working directory that it names.
 
-    A text without pieces was written by the harness alone. Kinds are those of ``ingest.session.events``: PROMPT,
+    A text without pieces was written by the harness alone. Kinds are those of ``ingest.session.session``: PROMPT,
     COMMAND (a slash command, or a shell command with ``! `` in front), TEAMMATE, SUMMARY, INTERRUPT.
     """
 

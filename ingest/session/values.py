@@ -1,10 +1,18 @@
-"""Values in records of undocumented formats: read without assumptions, and described without their content."""
+"""Values in records of undocumented formats: read without assumptions, and described without their content.
+
+``vocabulary.json`` in a tool's package has the names and sentences that the tool's parser knows. A parser counts
+whatever the vocabulary lacks (``Reading.count``). Values are lists of lines; ``about`` is for readers:
+
+    {"about": "Names of 1.0 to 2.1.", "records": ["user assistant"], "fields": {"*": ["type id"], "user": ["text"]}}
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
+from os.path import dirname, join
 from typing import Any
 
 # Windows has codes of ten digits (NTSTATUS).
@@ -12,6 +20,9 @@ _CODE = re.compile("-?[0-9]{1,10}")
 # A name that a program chose. Keys that are data (paths, questions, ids) are counted, not shown.
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,39}")
 _NAMES = 8
+_FILE = "vocabulary.json"
+_SHARED = "*"
+_ABOUT = "about"
 
 
 def instant(stamp: object) -> str:
@@ -116,3 +127,37 @@ def shape(value: Any) -> str:
 def _is_made_up(name: str) -> bool:
     """Return True if a name has more digits than a field's name: it is an id."""
     return sum(character.isdigit() for character in name) > 3
+
+
+class Vocabulary:
+    """The vocabulary of the package that the module ``file`` is in."""
+
+    def __init__(self, file: str) -> None:
+        with open(join(dirname(file), _FILE), encoding="utf-8") as stream:
+            self._data: dict[str, Any] = json.load(stream)
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return the words of all lines."""
+        return _words(self._data[name])
+
+    def fields(self, name: str) -> dict[str, frozenset[str]]:
+        """Return the words of each entry of a table; those under ``*`` belong to every entry."""
+        table = self._data[name]
+        shared = _words(table.get(_SHARED, ()))
+        return {key: shared | _words(lines) for key, lines in table.items() if key not in (_SHARED, _ABOUT)}
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the lines as they are."""
+        return tuple(self._data[name])
+
+    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return (beginning, end) of blocks or sentences."""
+        return tuple((begin, end) for begin, end in self._data[name])
+
+    def pattern(self, name: str, form: str = "{}", flags: int = 0) -> re.Pattern[str]:
+        """Return a pattern that matches any of the lines, which are regular expressions, within ``form``."""
+        return re.compile(form.replace("{}", f"(?:{'|'.join(self._data[name])})"), flags)
+
+
+def _words(lines: Any) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())

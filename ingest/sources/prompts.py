@@ -16,7 +16,7 @@ from core.redaction import clean as redact
 from core.text import one_line
 from ingest.pipeline.reading import EMPTY, NOT_REGULAR, Reading, unreadable
 from ingest.raw import records
-from ingest.session.builder import SessionBuilder
+from ingest.session.session import SessionBuilder
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.values import string
 
@@ -74,7 +74,7 @@ class PromptHistory:
 
     Args:
         source: the tool.
-        prompt: makes a prompt of one entry.
+        prompt: returns the fields of a ``Prompt`` from one entry.
         fields: the known fields of an entry; others are counted.
         find_project: finds the folder of a history if its entries have none.
         select: leaves out prompts that a transcript of another id has.
@@ -83,7 +83,7 @@ class PromptHistory:
     def __init__(
         self,
         source: Source,
-        prompt: Callable[[dict[str, Any]], Prompt],
+        prompt: Callable[[dict[str, Any]], tuple[str, ...]],
         fields: frozenset[str],
         *,
         find_project: FindProject | None = None,
@@ -166,7 +166,7 @@ class PromptHistory:
             if type(entry) is not dict:
                 reading.count(f"prompt ({type(entry).__name__})", line, entry)
                 continue
-            prompt = self._prompt(entry)
+            prompt = Prompt(*self._prompt(entry))
             if not prompt.text.strip():
                 continue
             if not prompt.unit:

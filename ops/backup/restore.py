@@ -22,7 +22,7 @@ from core.files import read_or_none, remove_temporary, sync_folder, write_atomic
 from core.home import CORPUS, FILES, RECORDS, Home, is_collection_folder, make_private
 from core.locks import FileLock
 from core.tombstones import Tombstones, is_by_content
-from ingest.policy.exclusions import Withheld
+from ingest.policy.withheld import Withheld
 from ops import snapshot
 from ops.backup import backup, packing, questions
 from ops.sync import state as sync_state

@@ -12,8 +12,8 @@ from core.text import one_line
 from ingest import registry
 from ingest.archive import verifier
 from ingest.archive.archive import CATALOGUE, FOLDER
-from ingest.archive.keeping import Policy
 from ingest.pipeline import remade
+from ingest.policy.exclusions import Policy
 from ingest.sources.chrome import archive as chrome_archive
 from ops.backup import backup, packing
 from ops.checks.finding import CheckContext, Finding

@@ -9,7 +9,7 @@ from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest import registry
 from ingest.pipeline import remade
-from ingest.policy.exclusions import Withheld
+from ingest.policy.withheld import Withheld
 from ops import forgetting
 from ops.backup import backup, restore
 from ops.checks.finding import CheckContext, Finding

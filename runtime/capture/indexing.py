@@ -15,9 +15,9 @@ from core.errors import BadInput, EngineMissing, Internal
 from core.files import sweep_temporaries
 from core.locks import FileLock
 from ingest import registry
-from ingest.archive.keeping import Policy
 from ingest.pipeline.run import one, run
 from ingest.pipeline.state import FILE as SOURCES_FILE
+from ingest.policy.exclusions import Policy
 from qmd.index import catalogue
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update

@@ -16,7 +16,7 @@ from runtime.capture import demo as demo_set
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
-    from ingest.raw.files import SourceFile
+    from ingest.raw.store import SourceFile
     from runtime.capture.indexing import Progress
 
 DEMO_QUESTION = "why did the permission hook fail"

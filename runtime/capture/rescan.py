@@ -24,8 +24,8 @@ from core.locks import FileLock
 from core.redaction import clean
 from core.version import REDACTION
 from ingest import registry
-from ingest.archive.keeping import Policy
 from ingest.pipeline.run import LOCK_WAIT_S
+from ingest.policy.exclusions import Policy
 
 if TYPE_CHECKING:
     from core.config import Config

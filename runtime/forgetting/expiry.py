@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.home import Home
-    from ingest.raw.files import SourceFile
+    from ingest.raw.store import SourceFile
 
 DEFAULT_DAYS = 30
 WITHIN_DAYS = 7

@@ -309,5 +309,5 @@ def excluded(home: Home, path: str, cwd: str) -> str:
     reason = rules.excluded(path, cwd)
     with contextlib.suppress(OSError, BrainError):
         # The folder may be gone before a run reads the transcript, and its marker with it.
-        rules.withheld.save(wait_s=_PATIENCE_S)
+        rules.save(wait_s=_PATIENCE_S)
     return reason

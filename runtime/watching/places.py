@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import BrainError
 from ingest import registry
-from ingest.raw.files import DATABASES
+from ingest.raw.store import DATABASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

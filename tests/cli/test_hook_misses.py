@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import EngineMissing
 from core.home import Home
-from ingest.raw import files
+from ingest.raw import store
 from runtime.capture import indexing, tidying
 from runtime.hooks import due, hooks
 from tests.cli.hooked import asked, eventually, indexed, patient, payload, silent, transcript
@@ -103,11 +103,11 @@ def test_a_transcript_that_cannot_be_read_stays_missed(
     path = str(transcript(claude_root, "0aaaaaaa-0000-4000-8000-0000000000b4", "dovekie", "noted"))
     key = due.add(indexed, path, "s", "")
 
-    def refused(paths: list[str], *_: Any) -> list[files.SourceFile]:
-        return [files.SourceFile(paths[0], 0, 0, 0, "unreadable: Permission denied")]
+    def refused(paths: list[str], *_: Any) -> list[store.SourceFile]:
+        return [store.SourceFile(paths[0], 0, 0, 0, "unreadable: Permission denied")]
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "walk", refused)
+        patched.setattr(store, "walk", refused)
         with pytest.raises(EngineMissing):
             hooks.settle(indexed, key, wait_s=0)
     assert due.read(indexed, key) is not None

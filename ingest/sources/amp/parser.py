@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
-from ingest.session.builder import SessionBuilder
+from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, sequence, string

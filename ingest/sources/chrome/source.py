@@ -29,8 +29,8 @@ from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.run import account_for_the_rest, vanished
 from ingest.pipeline.shadow import in_memory
 from ingest.pipeline.state import FileRow, State, known
-from ingest.raw.files import SourceFile
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
+from ingest.raw.store import SourceFile
 from ingest.session.zones import day_number, system_zone
 from ingest.sources.chrome.archive import COLLECTION, Archive, damaged, days_with, place, refuse_emptied
 from ingest.sources.chrome.history import NotHistory, compose, read
@@ -377,7 +377,7 @@ def _look(path: str) -> SourceFile:
 
 
 def _changed(file: SourceFile, known: FileRow | None, trust_stat: bool) -> bool:
-    """Return True if a database must be read again; see ``ingest.raw.files.changed``."""
+    """Return True if a database must be read again; see ``ingest.raw.store.changed``."""
     if known is None or known.status in ("vanished", "unreadable"):
         return True
     if (known.size, known.mtime_ns, known.inode) != (file.size, file.mtime_ns, file.inode):

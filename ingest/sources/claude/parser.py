@@ -16,8 +16,8 @@ from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.raw import records
 from ingest.session import tool_calls
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import (
+from ingest.session.document import ASSISTANT
+from ingest.session.session import (
     COMMAND,
     MAX_DOCUMENT,
     PROMPT,
@@ -27,9 +27,9 @@ from ingest.session.events import (
     TAKEN_BACK,
     TEAMMATE,
     Event,
+    SessionBuilder,
     bounded,
 )
-from ingest.session.turns import ASSISTANT
 from ingest.session.units import is_agent, path_name, split_key, unit_key
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, plain, string
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ingest.raw.store import RawStore
+    from ingest.session.document import Turn
     from ingest.session.session import Part
-    from ingest.session.turns import Turn
 
 WARM_UP = "warm-up agent"
 FOREIGN = "not a Claude Code transcript"
@@ -563,7 +563,7 @@ class ClaudeSession(SessionBuilder):
         elif operation == "popAll":
             # Back in the input line: the prompt that is sent in the end is a record of its own.
             taken = plain(record.get("content"))
-            for event in self._window.recent():
+            for event in reversed(self.events):
                 if event.kind == QUEUED and not event.record and (not taken or event.text in taken):
                     event.kind = TAKEN_BACK
 

@@ -35,9 +35,10 @@ class Claude(Source):
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         if self.is_history(path):
-            from ingest.sources.claude.user_text import PROMPTS
+            from ingest.sources.claude.user_text import PROMPT_FIELDS, prompt_of
+            from ingest.sources.prompts import PromptHistory
 
-            yield PROMPTS.read(path, raw)
+            yield PromptHistory(self, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.claude.parser import read
 

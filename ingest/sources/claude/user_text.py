@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from core.text import clean, one_line
 from ingest.session import tool_calls
-from ingest.session.events import SUMMARY, TEAMMATE
+from ingest.session.session import SUMMARY, TEAMMATE
 from ingest.session.user_text import (
     INTERRUPTION,
     NOTHING,
@@ -27,10 +27,7 @@ from ingest.session.user_text import (
     piece,
     prompt,
 )
-from ingest.session.values import mapping, moment, string
-from ingest.session.vocabulary import Vocabulary
-from ingest.sources.claude.source import SOURCE
-from ingest.sources.prompts import Prompt, PromptHistory
+from ingest.session.values import Vocabulary, mapping, moment, string
 
 KNOWN = Vocabulary(__file__)
 
@@ -218,8 +215,11 @@ def _named(name: str, said: str) -> str:
 _PASTE = re.compile(r"\[Pasted text #(\d+)[^\]\n]{0,40}\]")
 
 
-def _prompt(entry: dict[str, Any]) -> Prompt:
-    """Return a prompt of the history; the oldest entries name no session."""
+PROMPT_FIELDS = frozenset(("display", "pastedContents", "timestamp", "project", "sessionId"))
+
+
+def prompt_of(entry: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Return the session, time, text and folder of an entry of the history; the oldest entries name no session."""
     # Each paste replaces its first mention: one line could name a long paste without end.
     pasted = dict(mapping(entry.get("pastedContents")))
     text = _PASTE.sub(
@@ -227,10 +227,8 @@ def _prompt(entry: dict[str, Any]) -> Prompt:
         string(entry.get("display")),
     )
     session, project = string(entry.get("sessionId")), string(entry.get("project"))
-    return Prompt(session, moment(entry.get("timestamp")), text, project)
+    return session, moment(entry.get("timestamp")), text, project
 
-
-PROMPTS = PromptHistory(SOURCE, _prompt, frozenset(("display", "pastedContents", "timestamp", "project", "sessionId")))
 
 # Outcomes of tool calls
 

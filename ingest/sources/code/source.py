@@ -20,7 +20,7 @@ from core.version import DOCUMENT, REDACTION
 from ingest import repositories
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.shadow import to_read
-from ingest.raw.files import SourceFile
+from ingest.raw.store import SourceFile
 from ingest.repositories import RepositoryCollector, places
 from ingest.source import configured
 from ingest.sources.code.symbols import Reader, Symbol, Tangled, fence

@@ -25,8 +25,7 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines, whole
 from ingest.raw import records
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import PROMPT, TAKEN_BACK, TEAMMATE, Event
+from ingest.session.session import PROMPT, TAKEN_BACK, TEAMMATE, Event, SessionBuilder
 from ingest.session.tool_calls import command_text
 from ingest.session.values import mapping, moment, string
 from ingest.sources.codex.source import INDEX, INDEX_FILE, SOURCE, session_in_name, session_name, stem

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
-    from ingest.raw.files import SourceFile
     from ingest.raw.records import Records
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
 
     # (the time of naming as ``ingest.session.values.moment`` gives it or "", the name)
     Name = tuple[str, str]
@@ -107,9 +106,10 @@ class Codex(Source):
             yield _read_database(path, raw)
             return
         if self.is_history(path):
-            from ingest.sources.codex.user_text import PROMPTS
+            from ingest.sources.codex.user_text import PROMPT_FIELDS, prompt_of
+            from ingest.sources.prompts import PromptHistory
 
-            yield PROMPTS.read(path, raw)
+            yield PromptHistory(self, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.codex.parser import read
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from core.text import clean, one_line
 from ingest.session import tool_calls
-from ingest.session.events import TEAMMATE
+from ingest.session.session import TEAMMATE
 from ingest.session.user_text import (
     NOTHING,
     UserText,
@@ -31,10 +31,7 @@ from ingest.session.user_text import (
     prompt,
     skip_space,
 )
-from ingest.session.values import mapping, moment, string
-from ingest.session.vocabulary import Vocabulary
-from ingest.sources.codex.source import SOURCE
-from ingest.sources.prompts import Prompt, PromptHistory
+from ingest.session.values import Vocabulary, mapping, moment, string
 
 KNOWN = Vocabulary(__file__)
 
@@ -356,13 +353,15 @@ def imported_arguments(lines: str) -> dict[str, str]:
 # The history of prompts (codex-rs/message-history/src/lib.rs): times are seconds
 
 
-def _prompt(entry: dict[str, Any]) -> Prompt:
+PROMPT_FIELDS = frozenset(("session_id", "conversation_id", "ts", "text"))
+
+
+def prompt_of(entry: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the session, time and text of an entry of the history."""
     # In the autumn of 2025 the session's id was ``conversation_id``.
     session = string(entry.get("session_id")) or string(entry.get("conversation_id"))
-    return Prompt(session, moment(entry.get("ts")), string(entry.get("text")))
+    return session, moment(entry.get("ts")), string(entry.get("text"))
 
-
-PROMPTS = PromptHistory(SOURCE, _prompt, frozenset(("session_id", "conversation_id", "ts", "text")))
 
 # Outcomes of tool calls
 

@@ -31,8 +31,7 @@ from core.text import one_line
 from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import PROMPT, TEXT
+from ingest.session.session import PROMPT, TEXT, SessionBuilder
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, sequence, string

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
 
 
 # Files in a session's folder: its name and project; the title that VS Code gives it.

@@ -21,12 +21,11 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
 from ingest.session import project_ids
-from ingest.session.builder import SessionBuilder
+from ingest.session.session import SessionBuilder
 from ingest.session.tool_calls import answers, command_text
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, between, cut_blocks, is_whole, paragraphs, prompt
-from ingest.session.values import blocks, exit_code, mapping, moment, string
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary, blocks, exit_code, mapping, moment, string
 from ingest.sources.cursor.source import SOURCE
 from ingest.sources.detection import detect_tool
 

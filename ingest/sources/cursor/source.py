@@ -10,7 +10,7 @@ adds only what no better place has.
 from __future__ import annotations
 
 from ingest.roots import ROOTS
-from ingest.session.events import COMMENTARY, PROMPT, TAKEN_BACK, TEXT
+from ingest.session.session import COMMENTARY, PROMPT, TAKEN_BACK, TEXT
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
-    from ingest.session.events import Event
-    from ingest.session.session import Session
+    from ingest.raw.store import RawStore, SourceFile
+    from ingest.session.session import Event, SessionBuilder
     from ingest.source import Composed
 
 
-# ``Session.rank``: how much a place knows of a conversation.
+# ``SessionBuilder.rank``: how much a place knows of a conversation.
 TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
 # Prompts that the editor made up (TAKEN_BACK) are compared, too.
 _WORDS = (PROMPT, TEXT, COMMENTARY, TAKEN_BACK)
@@ -53,7 +51,7 @@ class Cursor(Source):
         )
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.raw.files import DATABASES
+        from ingest.raw.store import DATABASES
 
         if path.endswith(DATABASES):
             from ingest.sources.cursor.storage import stream
@@ -69,12 +67,12 @@ class Cursor(Source):
         return super().compose(unit, _without_repeats(parts), link, mtime_ns)
 
 
-def _without_repeats(parts: list[Session]) -> list[Session]:
+def _without_repeats(parts: list[SessionBuilder]) -> list[SessionBuilder]:
     """Return the parts of one conversation, those of lower rank without what the higher ones say."""
     ranks = sorted({part.rank for part in parts}, reverse=True)
     if len(ranks) < 2:
         return parts
-    found: list[Session] = []
+    found: list[SessionBuilder] = []
     known: dict[str, int] = {}
     for rank in ranks:
         group = [part for part in parts if part.rank == rank]

@@ -25,8 +25,7 @@ from core.text import clean, one_line
 from ingest.archive.rows import Names
 from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import TAKEN_BACK
+from ingest.session.session import TAKEN_BACK, SessionBuilder
 from ingest.session.transcripts import generations
 from ingest.session.values import mapping, moment, sequence, string
 from ingest.sources.cursor.parser import (

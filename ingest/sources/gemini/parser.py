@@ -31,9 +31,8 @@ from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
 from ingest.raw.store import MAX_WHOLE
 from ingest.session import tool_calls
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import PROMPT, SUMMARY, TEXT
 from ingest.session.project_ids import digest_of, mentioned_folder, of_folders
+from ingest.session.session import PROMPT, SUMMARY, TEXT, SessionBuilder
 from ingest.session.transcripts import transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import exit_code, mapping, moment, sequence, string

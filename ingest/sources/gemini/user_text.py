@@ -14,9 +14,9 @@ import re
 from typing import TYPE_CHECKING
 
 from core.text import clean
-from ingest.session.events import SUMMARY
+from ingest.session.session import SUMMARY
 from ingest.session.user_text import UserText, command, is_whole, paragraphs, piece, prompt
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,7 @@ from core.tombstones import Tombstones, by_content, digests, hidden, without_dig
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
 from ingest.pipeline.collecting import Collecting
-from ingest.raw.files import SourceFile
+from ingest.raw.store import SourceFile
 from ingest.repositories import NoLog, Place, RepositoryCollector, Worked, called, common_of, places, top_of
 from ingest.source import configured
 from ingest.sources.git.log import Commit, commits, tip

@@ -26,8 +26,7 @@ from ingest.archive.rows import Lines
 from ingest.pipeline import databases
 from ingest.pipeline.reading import Reading, lines
 from ingest.raw import records
-from ingest.raw.files import DATABASES
-from ingest.raw.store import PACKED
+from ingest.raw.store import DATABASES, PACKED
 from ingest.session.values import blocks, mapping, string
 from ingest.sources.openclaw.user_text import extract_user_text
 from ingest.sources.pi.parser import OPENCLAW, Tree, fill, named, take
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from ingest.archive.rows import Row, Shelf, Tables
     from ingest.raw.store import RawStore
-    from ingest.session.session import Session
+    from ingest.session.session import SessionBuilder
     from ingest.session.user_text import UserText
 
 FOREIGN = "not an OpenClaw transcript"
@@ -210,7 +209,7 @@ def _node_columns(there: dict[str, set[str]]) -> tuple[str, ...]:
     return tuple(name for name in _NODE if name in found) if "session_key" in found else ()
 
 
-def _describe(session: Session | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
+def _describe(session: SessionBuilder | None, known: dict[str, str] | None, redacted: dict[str, int]) -> None:
     if session is None or known is None:
         return
     session.title = session.title or clean(known["label"], redacted)

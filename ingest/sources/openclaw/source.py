@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
 
 
 # Named by a transcript and more, but no copy of it; and ``.bak-``, the snapshots that a repair once made each time,

@@ -12,10 +12,9 @@ import re
 from typing import Any
 
 from core.text import clean, one_line
-from ingest.session.events import PROMPT, TEAMMATE
+from ingest.session.session import PROMPT, TEAMMATE
 from ingest.session.user_text import UserText, paragraphs
-from ingest.session.values import mapping, string
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary, mapping, string
 from ingest.sources.pi.user_text import without_asides
 
 _KNOWN = Vocabulary(__file__)

@@ -23,9 +23,8 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records, store
-from ingest.raw.files import DATABASES
-from ingest.session.builder import SessionBuilder
-from ingest.session.events import COMMAND
+from ingest.raw.store import DATABASES
+from ingest.session.session import COMMAND, SessionBuilder
 from ingest.session.transcripts import generations
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs

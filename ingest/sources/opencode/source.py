@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
 
 _INSIDE = ("message", "part")
 _ASIDE = {
@@ -72,7 +71,7 @@ class OpenCode(Source):
         The next run then notices everything that was written since. Raises OSError.
         """
         if path not in self._stats:
-            from ingest.raw.files import walk
+            from ingest.raw.store import walk
 
             self._fold(walk([tree_of(path)], ".json", {}, {}))
         if path not in self._stats:

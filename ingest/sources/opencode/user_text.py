@@ -11,7 +11,7 @@ import re
 
 from core.text import clean
 from ingest.session.user_text import NOTHING, UserText, between, command, cut_blocks, paragraphs, prompt
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary
 
 KNOWN = Vocabulary(__file__)
 

@@ -18,7 +18,7 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest import registry
 from ingest.pipeline.reading import BROKEN, Reading, lines
-from ingest.session.builder import SessionBuilder
+from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, plain, string
 from ingest.sources.detection import detect_tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.text import clean
 from ingest.session.user_text import UserText, cut_blocks, prompt, trimmed
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary
 
 KNOWN = Vocabulary(__file__)
 _ASIDES, _ATTACHED = KNOWN.texts("asides"), KNOWN.pairs("attached")

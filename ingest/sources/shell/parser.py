@@ -28,10 +28,9 @@ from core.redaction.screen import OVER_LINES, ahead, suspected
 from core.text import one_line
 from ingest.pipeline import databases
 from ingest.pipeline.reading import EMPTY, Reading, whole
-from ingest.raw.files import DATABASES
 from ingest.raw.records import BINARY, is_binary
-from ingest.raw.store import DISK
-from ingest.session import markdown, tool_calls
+from ingest.raw.store import DATABASES, DISK
+from ingest.session import document, tool_calls
 from ingest.session.session import Part
 from ingest.session.values import string
 from ingest.sources.shell import formats
@@ -452,7 +451,7 @@ def compose(unit: str, parts: list[Day], _link: str = "", mtime_ns: int = 0) -> 
         "commands": len(commands),
         "authors": sorted(authors),
     }
-    return meta, markdown.body(heading, turns)
+    return meta, document.body(heading, turns)
 
 
 def _united(parts: list[Day]) -> list[Entry]:
@@ -474,7 +473,7 @@ def _united(parts: list[Day]) -> list[Entry]:
 
 
 class _Section:
-    """Commands that follow each other closely: a turn for ``ingest.session.markdown``."""
+    """Commands that follow each other closely: a turn for ``ingest.session.document``."""
 
     def __init__(self, at: int, lines: list[str]) -> None:
         self.role = "command"

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.files import SourceFile
-    from ingest.raw.store import RawStore
+    from ingest.raw.store import RawStore, SourceFile
     from ingest.source import Composed
 
 

@@ -14,7 +14,7 @@ import pytest
 from core.home import Home
 from core.tombstones import Tombstones
 from ingest import forgetting, registry
-from ingest.archive import archive, keeping, recording, verifier
+from ingest.archive import archive, keeping, reading_back, recording, verifier
 from ingest.pipeline import reading
 from ingest.pipeline.run import run
 from ingest.pipeline.state import State
@@ -134,7 +134,7 @@ def test_an_archive_that_cannot_be_written_ends_the_run_and_nothing_counts_as_re
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(recording, "write_temporary", full)
+        patch.setattr(recording, "write_atomic", full)
         with pytest.raises(OSError, match="No space left"):
             ingest(home, folder)
     assert held(home) == []
@@ -279,8 +279,8 @@ def test_a_whole_document_is_redacted_and_kept(home: Home, tmp_path: Path) -> No
     kept.commit()
     kept.close()
     assert (said, first.redacted) == ([{"messages": [{"text": "use [redacted:github]"}]}], {"github": 1})
-    back = keeping.Keeping(home, "gemini", {}, from_archive=True)
-    (file,) = back.files()
+    back = reading_back.ReadBack(home, "gemini", {})
+    (file,) = back.files
     path.unlink()
     second = reading.whole(file.path, back, take, "foreign")
     assert said[0] == said[1]
@@ -373,8 +373,8 @@ def test_a_file_that_was_read_beside_another_is_there_again(home: Home, tmp_path
     kept.commit()
     kept.close()
     path.unlink()
-    back = keeping.Keeping(home, "gemini", {}, from_archive=True)
-    assert back.files() == []
+    back = reading_back.ReadBack(home, "gemini", {})
+    assert back.files == []
     assert back.load(str(path)) == first
 
 

@@ -15,7 +15,8 @@ from core.home import Home
 from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline.run import run
-from ingest.policy.exclusions import FILE, SYNTHETIC_PROMPT, UNITS, Globs, Rules, Withheld
+from ingest.policy.exclusions import SYNTHETIC_PROMPT, Globs, Rules
+from ingest.policy.withheld import FILE, UNITS, Withheld
 from tests import damaged
 from tests.ingest.sources import test_codex as codex
 from tests.ingest.sources import test_cursor as cursor

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from ingest.raw.store import DISK, end_early
+from ingest.raw.packed import end_early
+from ingest.raw.store import DISK
 
 
 def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
@@ -20,9 +21,9 @@ def test_a_packed_file_is_read_as_what_was_packed(tmp_path: Path) -> None:
     (tmp_path / "packed.jsonl.zst").write_bytes(packed)
     assert DISK.load(str(tmp_path / "plain.jsonl")) == DISK.load(str(tmp_path / "packed.jsonl.zst")) == said
     with DISK.open(str(tmp_path / "packed.jsonl.zst")) as raw:
-        assert raw.packed
+        assert raw.packed is not None
         assert raw.lines.readline() == b'{"a": 1}\n'
-        assert raw.finish() == (len(packed), hashlib.sha256(packed).hexdigest())
+        assert raw.packed.finish() == (len(packed), hashlib.sha256(packed).hexdigest())
 
 
 def test_frames_that_follow_each_other_are_one_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.home import Home
-from ingest.session.markdown import escape
+from ingest.session.document import escape
 from runtime.distill import transcript
 from tests.ingest.transcripts import SESSION, Script, body, corpus, document, ingest, save, text, thinking, tool
 

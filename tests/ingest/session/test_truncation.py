@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from core.home import Home
 from ingest.raw.store import DISK
-from ingest.session import events as window
+from ingest.session import document as documents
+from ingest.session import merging
+from ingest.session import session as sessions
+from ingest.sources.claude import parser
 from ingest.sources.claude.source import SOURCE
 from tests.examples import examples
 from tests.ingest.transcripts import SESSION, Record, Script, corpus, document, ingest, save, text, thinking
@@ -26,11 +29,11 @@ GAP = re.compile(
 @pytest.fixture(autouse=True)
 def _short_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A document of 40 pieces of 100 characters, 10 of them at the beginning."""
-    monkeypatch.setattr(window, "MAX_DOCUMENT", 40 * 100)
-    monkeypatch.setattr(window, "MAX_HEAD", 10 * 100)
-    monkeypatch.setattr(window, "OVERHEAD", 60)
-    monkeypatch.setattr("ingest.sources.claude.parser.MAX_DOCUMENT", 40 * 100)
-    monkeypatch.setattr("ingest.session.session.MAX_DOCUMENT", 40 * 100)
+    for module in (sessions, merging):
+        monkeypatch.setattr(module, "MAX_HEAD", 10 * 100)
+    for module in (sessions, merging, documents, parser):
+        monkeypatch.setattr(module, "MAX_DOCUMENT", 40 * 100)
+    monkeypatch.setattr(sessions, "OVERHEAD", 60)
 
 
 def _talk(count: int, **common: str) -> list[Record]:

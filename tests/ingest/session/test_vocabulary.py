@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ingest.session.vocabulary import Vocabulary
+from ingest.session.values import Vocabulary
 
 
 def test_a_vocabulary_has_words_fields_texts_and_patterns(tmp_path: Path) -> None:

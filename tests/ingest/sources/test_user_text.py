@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.session.events import COMMAND, INTERRUPT, PROMPT
+from ingest.session.session import COMMAND, INTERRUPT, PROMPT
 from ingest.session.user_text import UserText
 from ingest.sources.amp import user_text as amp
 from ingest.sources.claude import user_text as claude

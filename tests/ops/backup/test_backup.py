@@ -22,7 +22,7 @@ from core import config
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from ingest.archive import archive
-from ingest.policy.exclusions import FILE, UNITS, Withheld
+from ingest.policy.withheld import FILE, UNITS, Withheld
 from ingest.sources.chrome.archive import Archive
 from ops import snapshot
 from ops.backup import backup, packing, questions, rebuild, restore

@@ -18,8 +18,9 @@ from core import clock, config, redaction
 from core.document import Timestamp, render, split
 from core.errors import Internal
 from core.home import Home
-from ingest.archive import archive, keeping, recording, rewriting
+from ingest.archive import archive, recording, rewriting
 from ingest.pipeline import state as state_module
+from ingest.policy import exclusions
 from qmd.index import cleanup
 from runtime.asking import agents
 from runtime.capture import entries, inbox, rescan
@@ -42,7 +43,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     kept = (redaction.clean_record, redaction.shown)
     as_before(records, "clean_record", lambda raw, value, counts, carried: value)
     as_before(redaction, "shown", lambda text: text)
-    modules = (recording, rewriting, rescan, agents, state_module, keeping)
+    modules = (recording, rewriting, rescan, agents, state_module, exclusions)
     numbers = [(module, module.REDACTION) for module in modules]
     for module, _ in numbers:
         as_before(module, "REDACTION", 1)
@@ -125,7 +126,7 @@ def test_a_document_that_was_kept_raw_is_still_one_and_what_is_damaged_stops_not
     }
     at = recording.Archive(home, "gemini", keeps_raw=True)
     for path, data in kept.items():
-        recorder = at.recorder(path)
+        recorder = recording.Recorder(at, path)
         recorder.whole(data)
         recorder.finish(len(data), 1, len(data), "d")
     at.commit()
