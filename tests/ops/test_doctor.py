@@ -246,7 +246,7 @@ def test_a_full_disk_is_no_damage(well: Home, monkeypatch: pytest.MonkeyPatch) -
 
     for name in ("known", "known_units"):
         monkeypatch.setattr(state, name, fails)
-    monkeypatch.setattr(spaces, "exist", fails)
+    monkeypatch.setattr(spaces, "listed", fails)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_blocks=1 << 30, f_bavail=0, f_frsize=1))
     found = examine(well)
     assert "vectors" not in ids(found)
