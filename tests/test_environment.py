@@ -35,6 +35,8 @@ def environment(checkout: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     packages = next((place / "lib").glob("python3.*/site-packages"))
     (packages / "sitecustomize.py").write_text("import sys\n\nsys.stderr.write(f'prefix: {sys.prefix}\\n')\n")
+    # Compiled now: an interpreter that starts there later changes nothing.
+    subprocess.run([sys.executable, "-m", "compileall", "-q", packages], check=True)
     return place
 
 
