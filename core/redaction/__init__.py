@@ -15,20 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from core.redaction.keys import Carried
+    from core.redaction.carried import Carried
 
-MARK = "[redacted:"
-
-# The automaton, loaded at the first call: an import in each would be a tenth of what most records take.
+# Loaded at the first call: an import in each would be a tenth of what most records take.
 _suspects: Callable[[bytes], bool] | None = None
+_clean: Callable[[str, dict[str, int]], str] | None = None
 
 
-def _loaded() -> Callable[[bytes], bool]:
+def _suspecting() -> Callable[[bytes], bool]:
     global _suspects
     from core.redaction.automaton import suspects
 
     _suspects = suspects
     return suspects
+
+
+def _cleaning() -> Callable[[str, dict[str, int]], str]:
+    global _clean
+    from core.redaction import cleaning
+
+    _clean = cleaning.clean
+    return _clean
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -39,11 +46,7 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 def clean(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
-    if not (_suspects or _loaded())(text.encode("utf-8", "surrogatepass")):
-        return text
-    from core.redaction.replacing import replace
-
-    return replace(text, counts)
+    return (_clean or _cleaning())(text, counts)
 
 
 def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carried | None = None) -> Any:
@@ -54,7 +57,7 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carrie
     """
     if carried is not None and carried.records:
         carried.records -= 1
-    elif not (_suspects or _loaded())(raw):
+    elif not (_suspects or _suspecting())(raw):
         return value
     from core.redaction.leaves import clean_leaves, hidden_fields
 
@@ -68,7 +71,7 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
 
     Bytes that are no JSON are cleaned as text.
     """
-    if not (_suspects or _loaded())(raw):
+    if not (_suspects or _suspecting())(raw):
         return raw
     import json
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from core.redaction import clean
 from core.redaction.assignments import assigned, is_session
-from core.redaction.keys import Carried
+from core.redaction.carried import Carried
+from core.redaction.cleaning import clean
 from core.redaction.private import TAG, across
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from core.redaction import MARK
+from core.redaction.mark import MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,19 +93,36 @@ def alternatives(pattern: str) -> list[str]:
     return [*found, pattern[start:]]
 
 
+# Characters of a pattern that are worth repeating so that RE2 can share the beginnings before them.
+_REPEATED_MOST = 150
+
+
 def expanded(pattern: str) -> list[str]:
-    """Return ``pattern`` as alternatives without a group at their beginning, so that RE2 can share beginnings."""
+    """Return ``pattern`` as alternatives without a group at their beginning, so that RE2 can share beginnings.
+
+    A group before a long rest stays: each copy of the rest would take its place in the automaton.
+    """
     found = []
     for part in alternatives(pattern):
         head = made(r"\(\?:").match(part)
         end = _closed(part) if head else 0
-        if head and len(part) - end < 250 and part[end : end + 1] not in ("?", "*", "+", "{"):
+        if head and len(part) - end < _REPEATED_MOST and part[end : end + 1] not in ("?", "*", "+", "{"):
             found += [
                 each for inner in alternatives(part[head.end() : end - 1]) for each in expanded(inner + part[end:])
             ]
         else:
             found.append(part)
     return found
+
+
+def by_ends(patterns: Iterable[str]) -> list[str]:
+    """Return ``patterns`` with those joined that end in the same counted class: the automaton then has it once."""
+    heads: dict[str, set[str]] = {}
+    for pattern in patterns:
+        end = made(r"\[[^\]]+\]\{\d+,\}\Z").search(pattern)
+        heads.setdefault(end[0] if end else "", set()).add(pattern[: end.start()] if end else pattern)
+    whole = sorted(heads.pop("", ()))
+    return [*whole, *(f"(?:{'|'.join(sorted(each))}){end}" for end, each in heads.items())]
 
 
 def _closed(pattern: str) -> int:

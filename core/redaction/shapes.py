@@ -373,7 +373,7 @@ TOKENS = (
         "wallet",
         "",
         AHEAD,
-        rf"(?-i:5[HJK]{_B58 * 49}|(?:K[w-z]|L[1-5]){_B58 * 50})",
+        rf"(?-i:5[HJK]{_B58}{{49}}|(?:K[w-z]|L[1-5]){_B58}{{50}})",
         is_wif,
         tail=END,
         is_word=False,

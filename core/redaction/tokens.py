@@ -11,8 +11,8 @@ import os
 import re
 from functools import cache
 
-from core.redaction import MARK
 from core.redaction.looks import entropy, is_placeholder
+from core.redaction.mark import MARK
 from core.redaction.names import screened
 from core.redaction.rule import (
     OVER,
@@ -20,6 +20,7 @@ from core.redaction.rule import (
     WORD_BYTES,
     Prefilter,
     Rule,
+    by_ends,
     compiled,
     is_begun,
     loose,
@@ -117,7 +118,7 @@ _PREFILTER = Prefilter(
         *(each for provider in PROVIDERS for each in provider.within),
         *(f"(?-i:[_-]{each})" for provider in PROVIDERS for each in provider.distinct),
     ),
-    tuple(f"(?-i:{each})" for provider in PROVIDERS for each in provider.beginnings()),
+    tuple(f"(?-i:{each})" for each in by_ends(each for provider in PROVIDERS for each in provider.beginnings())),
 )
 
 

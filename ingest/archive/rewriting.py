@@ -8,7 +8,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from core.redaction.keys import Carried
+from core.redaction.carried import Carried
 from core.version import REDACTION
 from ingest.archive import sharing
 from ingest.archive.archive import (

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from core.document import Failure
 from core.redaction import clean, clean_record
-from core.redaction.keys import Carried
+from core.redaction.carried import Carried
 
 # One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
 MAX_LINE = 48 * 1024 * 1024

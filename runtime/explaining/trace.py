@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core import redaction
 from core.counting import counted
+from core.redaction.mark import MARK
 from core.sqlite import connect
 from core.text import one_line
 from ingest.pipeline.state import FILE
@@ -109,8 +109,8 @@ def _needles(lines: list[str], line: int) -> list[str]:
 
 def _plain(text: str) -> list[str]:
     """Stretches of a line that stand in JSON as they stand here: no quotes, no backslashes, nothing that we added."""
-    if redaction.MARK in text:
-        text = text.partition(redaction.MARK)[0]
+    if MARK in text:
+        text = text.partition(MARK)[0]
     text = text.lstrip("-! |>\\").partition("  # ")[0]
     if text.partition(":")[0].isalpha():
         text = text.partition(": ")[2] or text  # the name of a tool is ours, what follows it is the record's
