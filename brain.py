@@ -24,6 +24,7 @@ _STARTED = "_BRAIN_STARTED"
 # The commands by purpose, as `brain --help` lists them. The module of a command is cli/<purpose>/<command>.py.
 GROUPS = {
     "ask": {
+        "brief": "show on one screen what is remembered and what to do next",
         "ask": "ask your memory a question",
         "recent": "list what happened lately, newest first",
         "why": "list decisions and rejections on a topic",
@@ -73,7 +74,9 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit code (docs/exit-codes.md)."""
     words = _utf8(sys.argv[1:]) if argv is None else argv
-    if not words or words[0] in ("-h", "--help", "help"):
+    if words in ([], ["--json"]):
+        return _run("brief", words)
+    if words[0] in ("-h", "--help", "help"):
         return _overview(words)
     if words[0] in ("-V", "--version"):
         from core.version import VERSION
@@ -127,7 +130,7 @@ def _run(name: str, argv: list[str]) -> int:
         if context is not None and name in COMMANDS:
             from core import telemetry
 
-            latency = round((time.perf_counter() - _START) * 1000, 1)
+            latency = round((time.perf_counter() - _START - context.waited_s) * 1000, 1)
             event = context.event or name
             telemetry.record(context.home, event, context.surface, latency_ms=latency, exit_code=code, **context.fields)
     return code
@@ -244,7 +247,12 @@ def _nearest(name: str) -> str:
 def _overview(words: list[str]) -> int:
     if len(words) > 1 and not words[1].startswith("-"):
         return _run(words[1], ["--help"])
-    lines = ["usage: brain COMMAND [options]", "", "A second brain that answers from your own sessions and notes.", ""]
+    lines = [
+        "usage: brain [COMMAND] [options]",
+        "",
+        "A second brain that answers from your own sessions and notes.",
+        "",
+    ]
     for purpose, commands in GROUPS.items():
         lines += [f"{purpose.replace('_', ' ').capitalize()}:"]
         lines += [*(f"  {name:<10} {summary}" for name, summary in commands.items()), ""]

@@ -19,10 +19,11 @@ SURFACES = ("terminal", "claude-code", "mcp", "hook", "launchd")
 class Context:
     """The home, the surface that asks, and what this command adds to its telemetry row: fields, and another event.
 
-    ``event`` is "" where the row is named after the command.
+    ``event`` is "" where the row is named after the command. ``waited_s`` are seconds that a person took to answer,
+    which are no part of the command's time.
     """
 
-    __slots__ = ("environ", "event", "fields", "home", "surface")
+    __slots__ = ("environ", "event", "fields", "home", "surface", "waited_s")
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
@@ -31,6 +32,7 @@ class Context:
         self.surface = surface if surface in SURFACES else "terminal"
         self.event = ""
         self.fields: dict[str, object] = {}
+        self.waited_s = 0.0
 
     def emit(self, value: object, *, is_clean: bool = False) -> None:
         """Print ``value`` as one line of JSON; what is hidden in a name is escaped there.

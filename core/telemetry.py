@@ -88,14 +88,13 @@ def ledgers(home: Home) -> list[str]:
 
 def row_of(line: bytes) -> dict[str, Any] | None:
     """The row that a line of a ledger holds; None of one that a crash has torn, or that is of another kind."""
-    import json
-
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = jsonio.loads(line.decode())
+    except ValueError:
         return None
-    whole = isinstance(row, dict) and all(isinstance(row.get(name), str) for name in ("ts", "event"))
-    return row if whole else None
+    if not isinstance(row, dict):
+        return None
+    return row if all(isinstance(row.get(name), str) for name in ("ts", "event")) else None
 
 
 def newest_first(home: Home) -> Iterator[dict[str, Any]]:

@@ -64,7 +64,7 @@ def test_the_version_is_the_products(brain: Brain) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, f"brain {VERSION}\n", "")
 
 
-@pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("help",)])
+@pytest.mark.parametrize("words", [("--help",), ("-h",), ("help",)])
 def test_the_overview_names_every_command(brain: Brain, words: tuple[str, ...]) -> None:
     done = brain(*words)
     assert (done.returncode, done.stderr) == (0, "")
@@ -148,7 +148,7 @@ def test_a_wrong_call_with_json_is_an_envelope(brain: Brain, words: tuple[str, .
     assert envelope["fix"]
 
 
-@pytest.mark.parametrize("words", [("--json",), ("--json", "recent"), ("--verbose", "--json")])
+@pytest.mark.parametrize("words", [("--json", "recent"), ("--verbose", "--json")])
 def test_an_option_before_any_command_is_a_wrong_call(brain: Brain, words: tuple[str, ...]) -> None:
     done = brain(*words)
     assert (done.returncode, done.stderr) == (64, "")

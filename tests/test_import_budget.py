@@ -228,7 +228,11 @@ def test_a_run_that_finds_nothing_new_imports_nothing_to_read_with(indexed: Home
     assert imported.isdisjoint(("contextlib", "dataclasses", "hashlib", "typing", "yaml", "zstandard"))
 
 
-@pytest.mark.parametrize("words", [("--help",), ("ask", "--help"), ("help", "ask"), ("--version",), ()])
+def test_the_brief_imports_nothing_heavy(indexed: Home) -> None:
+    assert HEAVY.isdisjoint(of_brain())
+
+
+@pytest.mark.parametrize("words", [("--help",), ("ask", "--help"), ("help", "ask"), ("--version",)])
 def test_help_needs_no_engine(home: Home, words: tuple[str, ...]) -> None:
     imported = of_brain(*words)
     assert "brain" in imported

@@ -92,6 +92,8 @@ def run(args: Args, context: Context) -> int:
     settings = config.load(context.home)
     request = _request(args)
     question = " ".join(args.words)
+    if not args.words and args.batch is None and not args.json and sys.stdin.isatty() and sys.stdout.isatty():
+        question = _prompt(context)
     engine = context.environ.get("BRAIN_QMD") or _BUILTIN
     if engine != _BUILTIN:
         from runtime.asking import foreign
@@ -128,6 +130,16 @@ def run(args: Args, context: Context) -> int:
 
         context.fields["started"] = on_demand(context.home, context.environ)
     return OK if envelope["hits"] else NO_RESULTS
+
+
+def _prompt(context: Context) -> str:
+    """Return a question that a person types; "" for none."""
+    started = time.perf_counter()
+    sys.stderr.write("Question: ")
+    sys.stderr.flush()
+    typed = sys.stdin.buffer.readline().decode("utf-8", "surrogateescape")
+    context.waited_s = time.perf_counter() - started
+    return typed.strip()
 
 
 def _within(args: Args) -> list[str]:

@@ -6,10 +6,7 @@ the rest; what is held back, machine-made or part of another session is counted,
 
 from __future__ import annotations
 
-import math
 import time
-from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.errors import BadInput
@@ -18,8 +15,10 @@ from qmd.index.store import open_index
 from runtime.asking import absence, documents, envelope, freshness
 from runtime.asking.envelope import as_shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     import apsw
 
@@ -40,7 +39,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.listed: list[int] = []
-        self.collections: Counter[str] = Counter()
+        self.collections: dict[str, int] = {}
         self.held_back: dict[str, int] = {}
         self.synthetic = 0
         self.subagents = 0
@@ -83,9 +82,9 @@ def recent(
         "schema": 1,
         "ok": True,
         "since": clock.iso(since),
-        "total": walk.collections.total(),
+        "total": sum(walk.collections.values()),
         "walk_ms": walk_ms,
-        "collections": dict(walk.collections.most_common()),
+        "collections": dict(sorted(walk.collections.items(), key=lambda each: -each[1])),
         "held_back": walk.held_back,
         "synthetic": walk.synthetic,
         "subagents": walk.subagents,
@@ -95,6 +94,19 @@ def recent(
         envelope["error"] = "no_results"
     envelope["items"] = [item(row, config, now) for row in rows]
     return envelope
+
+
+def sessions(connection: apsw.Connection, config: Config, since: int, limit: int) -> list[documents.Row]:
+    """Return the sessions that ended since ``since`` (epoch seconds), newest first, as ``recent`` would list them.
+
+    A day of shell history is no session. Raises apsw.Error.
+    """
+    kept = [name for name, folder in config.collections.items() if folder.trust == "session"]
+    if not kept:
+        return []
+    walk = _walk(connection, config, since, frozenset(kept), limit, everything=False, machine=False)
+    rows = [_row(connection, config, document) for document in walk.listed]
+    return [row for row in rows if "commands" not in row.fields]
 
 
 def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
@@ -175,7 +187,7 @@ def _walk(
     entries = [entry for entry in entries if distilled.get(entry[0]) not in raw]
     candidates = [(document, collection) for document, collection, parent in entries if parent not in sessions]
     walk.subagents = len(entries) - len(candidates)
-    walk.collections.update(collection for _, collection in candidates)
+    walk.collections = _counts(collection for _, collection in candidates)
     walk.listed, walk.held_back = _share(candidates, config, limit, everything or len(walk.collections) < 2)
     return walk
 
@@ -187,26 +199,33 @@ def _share(
     first = candidates[:limit]
     if free or len(candidates) <= limit:
         return [document for document, _ in first], {}
-    taken: Counter[str] = Counter()
+    taken: dict[str, int] = {}
     chosen: list[int] = []
     waiting: list[int] = []
     for place, (_, collection) in enumerate(candidates):
         if len(chosen) == limit:
             break
-        if taken[collection] < _places(config, collection, limit):
-            taken[collection] += 1
+        if taken.get(collection, 0) < _places(config, collection, limit):
+            taken[collection] = taken.get(collection, 0) + 1
             chosen.append(place)
         elif len(waiting) < limit:
             waiting.append(place)
     chosen = sorted(chosen + waiting[: limit - len(chosen)])
     shown = set(chosen)
-    held = Counter(collection for place, (_, collection) in enumerate(first) if place not in shown)
-    return [candidates[place][0] for place in chosen], dict(held)
+    held = _counts(collection for place, (_, collection) in enumerate(first) if place not in shown)
+    return [candidates[place][0] for place in chosen], held
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def _places(config: Config, collection: str, limit: int) -> int:
     folder = config.collections.get(collection)
-    return max(1, math.floor((folder.quota if folder else _DEFAULT_QUOTA) * limit))
+    return max(1, int((folder.quota if folder else _DEFAULT_QUOTA) * limit))
 
 
 def _row(connection: apsw.Connection, config: Config, document: int) -> documents.Row:
