@@ -2,83 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
-from core.counting import add
-from ingest.session.session import GAP, MAX_DOCUMENT, MAX_HEAD, Event, identity, weight
+from ingest.session.session import MAX_DOCUMENT, Event, Gap, Window, identity, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ingest.session.session import SessionBuilder
-
-
-class Gap(Event):
-    """The place of events that are left out; ``missing``: ``identity`` → number of events with that identity."""
-
-    __slots__ = ("missing",)
-
-    def __init__(self, at: str, missing: dict[str, int]) -> None:
-        super().__init__(GAP, "", at, "", "", "", "")
-        self.missing = missing
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        """The number of missing events."""
-        return sum(self.missing.values())
-
-
-class Window:
-    """The first and the last events of a session, added in order; the events between them are dropped.
-
-    ``tail`` is the number of characters kept at the end. With None, head and tail fill a document: nothing is dropped
-    that a document could hold. Memory is bounded, except for the identities of dropped events.
-    """
-
-    __slots__ = ("_at", "_head", "_missing", "_tail", "_tail_limit", "_tail_weight", "_weight")
-
-    def __init__(self, tail: int | None = None, events: Iterable[Event] = ()) -> None:
-        self._head: list[Event] = []
-        self._tail: deque[Event] = deque()
-        self._tail_limit = tail
-        self._weight = self._tail_weight = 0
-        self._missing: dict[str, int] = {}
-        self._at = ""
-        for event in events:
-            self.add(event)
-
-    def add(self, event: Event) -> None:
-        """Add the next event."""
-        size = weight(event)
-        # A gap ends the head: the events missing in it would have filled the head.
-        if not self._tail and event.kind != GAP and self._weight + size <= MAX_HEAD:
-            self._weight += size
-            self._head.append(event)
-            return
-        self._tail.append(event)
-        self._tail_weight += size
-        limit = MAX_DOCUMENT - self._weight if self._tail_limit is None else self._tail_limit
-        while self._tail_weight > limit:
-            self._drop(self._tail.popleft())
-
-    def _drop(self, event: Event) -> None:
-        self._tail_weight -= weight(event)
-        self._at = self._at or event.at
-        add(self._missing, event.missing if isinstance(event, Gap) else {identity(event): 1})
-
-    def events(self) -> list[Event]:
-        """Return the kept events in order, with a ``Gap`` at the place of dropped ones."""
-        if not self._missing:
-            return [*self._head, *self._tail]
-        events: list[Event] = []
-        for event in (*self._head, Gap(self._at, dict(self._missing)), *self._tail):
-            # Adjacent gaps become one.
-            if isinstance(event, Gap) and events and isinstance(before := events[-1], Gap):
-                add(before.missing, event.missing)
-            else:
-                events.append(event)
-        return events
 
 
 def fit(events: list[Event]) -> list[Event]:

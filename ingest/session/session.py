@@ -40,16 +40,17 @@ from __future__ import annotations
 
 import copy
 import hashlib
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from core.counting import add
 from core.text import clean, one_line
 from ingest.session import tool_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ingest.session.document import Turn
-    from ingest.session.merging import Window
     from ingest.session.user_text import UserText
 
 # Characters of one event: a pasted log must not make a document that no index can use.
@@ -81,7 +82,7 @@ class Event:
 
     ``record`` is the lasting name of its record and ``at`` the normalised timestamp; either may be "". ``message`` is
     the message of the API that the record is a piece of, ``call`` the id of a tool call. ``chain`` is the root of an
-    inline sidechain. ``count``: the number of events that are left out here (``ingest.session.merging.Gap``).
+    inline sidechain. ``count``: the number of events that are left out here (``Gap``).
     """
 
     __slots__ = ("at", "call", "chain", "kind", "message", "record", "text")
@@ -116,6 +117,73 @@ def bounded(text: str) -> str:
 def weight(event: Event) -> int:
     """Return how much of a document an event takes, in characters."""
     return 0 if event.kind == GAP else len(event.text) + OVERHEAD
+
+
+class Gap(Event):
+    """The place of events that are left out; ``missing``: ``identity`` → number of events with that identity."""
+
+    __slots__ = ("missing",)
+
+    def __init__(self, at: str, missing: dict[str, int]) -> None:
+        super().__init__(GAP, "", at, "", "", "", "")
+        self.missing = missing
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        """The number of missing events."""
+        return sum(self.missing.values())
+
+
+class Window:
+    """The first and the last events of a session, added in order; the events between them are dropped.
+
+    ``tail`` is the number of characters kept at the end. With None, head and tail fill a document: nothing is dropped
+    that a document could hold. Memory is bounded, except for the identities of dropped events.
+    """
+
+    __slots__ = ("_at", "_head", "_missing", "_tail", "_tail_limit", "_tail_weight", "_weight")
+
+    def __init__(self, tail: int | None = None, events: Iterable[Event] = ()) -> None:
+        self._head: list[Event] = []
+        self._tail: deque[Event] = deque()
+        self._tail_limit = tail
+        self._weight = self._tail_weight = 0
+        self._missing: dict[str, int] = {}
+        self._at = ""
+        for event in events:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        """Add the next event."""
+        size = weight(event)
+        # A gap ends the head: the events missing in it would have filled the head.
+        if not self._tail and event.kind != GAP and self._weight + size <= MAX_HEAD:
+            self._weight += size
+            self._head.append(event)
+            return
+        self._tail.append(event)
+        self._tail_weight += size
+        limit = MAX_DOCUMENT - self._weight if self._tail_limit is None else self._tail_limit
+        while self._tail_weight > limit:
+            self._drop(self._tail.popleft())
+
+    def _drop(self, event: Event) -> None:
+        self._tail_weight -= weight(event)
+        self._at = self._at or event.at
+        add(self._missing, event.missing if isinstance(event, Gap) else {identity(event): 1})
+
+    def events(self) -> list[Event]:
+        """Return the kept events in order, with a ``Gap`` at the place of dropped ones."""
+        if not self._missing:
+            return [*self._head, *self._tail]
+        events: list[Event] = []
+        for event in (*self._head, Gap(self._at, dict(self._missing)), *self._tail):
+            # Adjacent gaps become one.
+            if isinstance(event, Gap) and events and isinstance(before := events[-1], Gap):
+                add(before.missing, event.missing)
+            else:
+                events.append(event)
+        return events
 
 
 class Part:
@@ -249,8 +317,6 @@ class SessionBuilder(Part):
             if self._weight <= MAX_HEAD:
                 self._events.append(event)
                 return
-            from ingest.session.merging import Window
-
             self._window = Window(MAX_DOCUMENT, self._events)
         self._window.add(event)
 
@@ -260,8 +326,6 @@ class SessionBuilder(Part):
 
     def showing(self, events: list[Event]) -> SessionBuilder:
         """Return a copy that shows only these events."""
-        from ingest.session.merging import Window
-
         other = copy.copy(self)
         other.extra = dict(self.extra)
         other._window = Window(MAX_DOCUMENT, events)

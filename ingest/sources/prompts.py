@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ingest.raw.store import RawFile, RawStore
-    from ingest.source import Source
 
     # Given a history's path, returns the folder that all of its prompts belong to. The list takes functions that
     # archive the files that were read.
@@ -73,7 +72,8 @@ class PromptHistory:
     """One tool's history of prompts: JSON Lines, or in a ``.json`` file an array.
 
     Args:
-        source: the tool.
+        name: the source's name.
+        beside: the folders next to a history that have the tool's transcripts (``Source.beside``).
         prompt: returns the fields of a ``Prompt`` from one entry.
         fields: the known fields of an entry; others are counted.
         find_project: finds the folder of a history if its entries have none.
@@ -82,14 +82,16 @@ class PromptHistory:
 
     def __init__(
         self,
-        source: Source,
+        name: str,
+        beside: Iterable[str],
         prompt: Callable[[dict[str, Any]], tuple[str, ...]],
         fields: frozenset[str],
         *,
         find_project: FindProject | None = None,
         select: Callable[[list[Prompt], Reading], list[Prompt]] | None = None,
     ) -> None:
-        self._source = source
+        self._name = name
+        self._beside = beside
         self._prompt = prompt
         self._fields = fields
         self._find_project = find_project
@@ -119,7 +121,7 @@ class PromptHistory:
                 reading.skipped = EMPTY if stat.S_ISREG(file.status.st_mode) else NOT_REGULAR
                 return
             prompts = list(self._prompts(reading, _entries(file, reading)))
-        names = session_names(transcripts_near(self._source, reading.path))
+        names = session_names(transcripts_near(reading.path, self._beside))
         prompts = [prompt for prompt in prompts if not has_transcript(prompt.session, names)]
         if self._select is not None:
             prompts = self._select(prompts, reading)
@@ -179,7 +181,7 @@ class PromptHistory:
         for prompt in prompts:
             session = reading.parts.get(prompt.unit)
             if session is None:
-                session = reading.parts[prompt.unit] = SessionBuilder(prompt.unit, self._source.name)
+                session = reading.parts[prompt.unit] = SessionBuilder(prompt.unit, self._name)
                 session.partial = True
                 session.extra["partial"] = True
                 from ingest.session.project_ids import of_folders

@@ -18,7 +18,6 @@ from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, sequence, string
-from ingest.sources.amp.source import SOURCE
 from ingest.sources.amp.user_text import KNOWN, extract_user_text
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-NAME = SOURCE.name
+NAME = "amp"
 FOREIGN = "not an Amp thread"
 _FIELDS = KNOWN.fields("fields")
 _DROPPED = KNOWN.words("dropped_blocks")

@@ -38,7 +38,7 @@ class Claude(Source):
             from ingest.sources.claude.user_text import PROMPT_FIELDS, prompt_of
             from ingest.sources.prompts import PromptHistory
 
-            yield PromptHistory(self, prompt_of, PROMPT_FIELDS).read(path, raw)
+            yield PromptHistory(self.name, self.beside, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.claude.parser import read
 

@@ -17,18 +17,18 @@ made. The first versions end the copy with an output of the harness, ``FORKED`` 
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import blake2b
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
-from core.document import Failure
 from core.text import clean, one_line
-from ingest.pipeline.reading import BROKEN, Reading, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records
 from ingest.session.session import PROMPT, TAKEN_BACK, TEAMMATE, Event, SessionBuilder
 from ingest.session.tool_calls import command_text
+from ingest.session.units import path_name
 from ingest.session.values import mapping, moment, string
-from ingest.sources.codex.source import INDEX, INDEX_FILE, SOURCE, session_in_name, session_name, stem
 from ingest.sources.codex.user_text import (
     KNOWN,
     answer_pieces,
@@ -48,8 +48,9 @@ from ingest.sources.detection import detect_tool
 
 if TYPE_CHECKING:
     from ingest.raw.store import RawStore
+    from ingest.sources.codex.source import SessionName
 
-NAME = SOURCE.name
+NAME = "codex"
 FOREIGN = "not a Codex transcript"
 REVIEWER = "reviewer of approvals"
 FORKED = (
@@ -74,45 +75,48 @@ _HEX = frozenset("0123456789abcdef")
 _ITEM, _EVENT = 1, -1
 
 
-def read(path: str, raw: RawStore) -> Reading:
-    """Read one file. Raises nothing: faults are in the result."""
+def read(path: str, raw: RawStore, session_name: SessionName) -> Reading:
+    """Read one transcript. Raises nothing: faults are in the result."""
     if path.endswith(".json"):
-        return whole(path, raw, _document, FOREIGN)
-    return lines(path, raw, _pass_over if basename(path) == INDEX_FILE else _take, FOREIGN)
+        return whole(path, raw, partial(_document, session_name), FOREIGN)
+    return lines(path, raw, partial(_take, session_name), FOREIGN)
 
 
-def _document(value: Any, reading: Reading) -> None:
+def _document(session_name: SessionName, value: Any, reading: Reading) -> None:
     head, items = mapping(mapping(value).get("session")), mapping(value).get("items")
     if type(items) is not list or type(head.get("id")) is not str:
         return
-    rollout = _Rollout(reading)
+    rollout = _Rollout(reading, session_name)
     for record in ({"timestamp": "", "instructions": None, **head}, *items):
         rollout.add(record, 0)
     rollout.finish()
 
 
-def _pass_over(source: records.Records, reading: Reading) -> None:
-    """Read the index of sessions as a file of its own, so that its growth is noticed."""
-    for _ in source:
-        continue
-    reading.skipped = INDEX
-
-
-def _take(source: records.Records, reading: Reading) -> None:
-    rollout = _Rollout(reading)
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-        else:
-            rollout.add(item[1], item[0])
+def _take(session_name: SessionName, source: records.Records, reading: Reading) -> None:
+    rollout = _Rollout(reading, session_name)
+    add_records(source, reading, rollout.add)
     rollout.finish()
+
+
+def _stem(path: str) -> str:
+    """Return a transcript's name without its endings."""
+    return path_name(basename(path).removesuffix(".zst").removesuffix(".jsonl"))
+
+
+def _session_in_name(path: str) -> str:
+    """Return the session's id in a rollout's file name, or ""."""
+    name = _stem(path)
+    end = name[-_UUID:]
+    is_id = len(end) == _UUID and end.count("-") == 4 and set(end) <= _HEX | {"-"}
+    return end if is_id and name.startswith("rollout-") else ""
 
 
 class _Rollout:
     """One file's records, in order."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, session_name: SessionName) -> None:
         self._reading = reading
+        self._session_name = session_name
         self._line = 0
         self._recognised = self._begun = self._is_headed = False
         # The ordinal of a subagent's first own record; the first line; True while a parent's records may follow.
@@ -121,7 +125,7 @@ class _Rollout:
         self._is_copy = False
         # Why the file is another tool's, if its first record shows that.
         self._foreign = ""
-        self._begin(SessionBuilder(session_in_name(reading.path), NAME))
+        self._begin(SessionBuilder(_session_in_name(reading.path), NAME))
 
     def _begin(self, session: SessionBuilder) -> None:
         """Start a session without records."""
@@ -161,9 +165,9 @@ class _Rollout:
         for event in self._prompts if self._has_events else ():
             event.kind = TAKEN_BACK  # the harness's: a person's words have an event as well
         session = self._session
-        session.unit = session.unit or stem(self._reading.path)
+        session.unit = session.unit or _stem(self._reading.path)
         self._reading.parts[session.unit] = session
-        (at, name), later = session_name(self._reading, session.unit)
+        (at, name), later = self._session_name(self._reading, session.unit)
         if name and at >= self._named_at:
             session.title = name
         self._reading.raw.keep_with(self._reading, later)

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 
     # (the time of naming as ``ingest.session.values.moment`` gives it or "", the name)
     Name = tuple[str, str]
+    # Returns the name of a session outside its transcript, and functions that archive the name.
+    SessionName = Callable[[Reading, str], tuple[Name, list[Callable[[], None]]]]
 
-INDEX_FILE = "session_index.jsonl"
-INDEX = "index of sessions"
+_INDEX_FILE = "session_index.jsonl"
+_INDEX = "index of sessions"
 _DATABASE_BEGINS, _DATABASE_ENDS = "state_", ".sqlite"
 # A transcript is four folders below the index, or more in ``rollout_segments``.
 _LEVELS = 7
@@ -105,38 +107,28 @@ class Codex(Source):
         if path.endswith(_DATABASE_ENDS):
             yield _read_database(path, raw)
             return
+        if basename(path) == _INDEX_FILE:
+            from ingest.pipeline.reading import lines
+
+            yield lines(path, raw, _pass_over, _INDEX)
+            return
         if self.is_history(path):
             from ingest.sources.codex.user_text import PROMPT_FIELDS, prompt_of
             from ingest.sources.prompts import PromptHistory
 
-            yield PromptHistory(self, prompt_of, PROMPT_FIELDS).read(path, raw)
+            yield PromptHistory(self.name, self.beside, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.codex.parser import read
 
-        yield read(path, raw)
+        yield read(path, raw, _session_name)
 
 
 def is_index(path: str) -> bool:
     """Return True if a file is no transcript, but names sessions."""
-    return path.endswith((f"/{INDEX_FILE}", _DATABASE_ENDS))
+    return path.endswith((f"/{_INDEX_FILE}", _DATABASE_ENDS))
 
 
-def stem(path: str) -> str:
-    """Return a transcript's name without its endings."""
-    from ingest.session.units import path_name
-
-    return path_name(basename(path).removesuffix(".zst").removesuffix(".jsonl"))
-
-
-def session_in_name(path: str) -> str:
-    """Return the session's id in a rollout's file name, or ""."""
-    name = stem(path)
-    end = name[-_UUID:]
-    is_id = len(end) == _UUID and end.count("-") == 4 and set(end) <= set("0123456789abcdef-")
-    return end if is_id and name.startswith("rollout-") else ""
-
-
-def session_name(reading: Reading, unit: str) -> tuple[Name, list[Callable[[], None]]]:
+def _session_name(reading: Reading, unit: str) -> tuple[Name, list[Callable[[], None]]]:
     """Return the last name of a transcript's session outside the transcript, and functions that archive the name.
 
     The index names all sessions: the archive keeps only the session's own line, under a path of the transcript's.
@@ -165,7 +157,7 @@ def _name_path(path: str) -> str:
 def _indexes(path: str) -> list[str]:
     """Return the index and the database, as far as they exist, that name the sessions of a file or folder."""
     for _ in range(_LEVELS):
-        index = join(path, INDEX_FILE)
+        index = join(path, _INDEX_FILE)
         found = [index] if isfile(index) else []
         if found or any(isdir(join(path, name)) for name in ("sessions", "archived_sessions")):
             found += filter(None, [_database_in(path)])
@@ -301,6 +293,13 @@ def _marks(path: str) -> dict[str, str]:
             for unit, (_, name) in names.items()}  # fmt: skip
 
 
+def _pass_over(source: Records, reading: Reading) -> None:
+    """Read the index of sessions as a file of its own, so that its growth is noticed."""
+    for _ in source:
+        continue
+    reading.skipped = _INDEX
+
+
 def _read_database(path: str, raw: RawStore) -> Reading:
     """Read the database as a file of the source: it holds names and no sessions."""
     from ingest.pipeline import databases
@@ -310,7 +309,7 @@ def _read_database(path: str, raw: RawStore) -> Reading:
     try:
         reading.size, reading.mtime_ns, reading.inode = databases.look(path)
         reading.digest = databases.NOTHING
-        reading.skipped = INDEX
+        reading.skipped = _INDEX
         reading.marks = _marks(path)
     except OSError as error:
         unreadable(reading, error)

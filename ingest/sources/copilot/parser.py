@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,11 @@ from ingest.session.session import PROMPT, TEXT, SessionBuilder
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, sequence, string
-from ingest.sources.copilot.source import ABOUT, EDITORS, SOURCE, newest_companion
 from ingest.sources.copilot.user_text import KNOWN, extract_user_text
 from ingest.sources.prompts import add_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import apsw
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-NAME = SOURCE.name
+NAME = "copilot"
 FOREIGN = "not a Copilot CLI session"
 
 _FIELDS = KNOWN.fields("fields")
@@ -67,9 +67,7 @@ _EXITED = re.compile("<(?:exited|shellId: [^<>]{1,200} completed) with exit code
 
 
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one file. Faults are recorded in the result."""
-    if SOURCE.is_history(path):
-        return _store(path, raw)
+    """Read one session. Faults are recorded in the result."""
     if path.endswith(".json"):
         return whole(path, raw, _document, FOREIGN)
     return lines(path, raw, _journal, FOREIGN)
@@ -305,10 +303,8 @@ class Conversation:
         about: Record = {}
         editors: Record = {}
         if name == "events":
-            if not raw.is_shelved(path):  # as ``Copilot.discover`` has it
-                self._reading.mtime_ns = max(self._reading.mtime_ns, newest_companion(path))
-            about = _companion(join(dirname(path), ABOUT), yaml, raw, later)
-            editors = _companion(join(dirname(path), EDITORS), json.loads, raw, later)
+            about = _companion(join(dirname(path), "workspace.yaml"), yaml, raw, later)
+            editors = _companion(join(dirname(path), "vscode.metadata.json"), json.loads, raw, later)
         title = string(about.get("name")) or session.title or string(editors.get("customTitle"))
         session.title = title or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
@@ -439,22 +435,27 @@ _TABLES = {
 _NEEDED = {"sessions": {"id"}, "turns": {"session_id", "user_message"}}
 
 
-def _store(path: str, raw: RawStore) -> Reading:
-    reading = databases.read(path, raw, _database)
+def read_store(path: str, raw: RawStore, beside: Sequence[str]) -> Reading:
+    """Read the database of sessions; those with a transcript in the folders ``beside`` are left out."""
+    reading = databases.read(path, raw, partial(_database, beside))
     if not reading.parts and reading.failed is None:
         reading.skipped = reading.skipped or reading.withheld or PROMPT_HISTORY
     return reading
 
 
 def _database(
-    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
+    beside: Sequence[str],
+    connection: apsw.Connection,
+    there: dict[str, set[str]],
+    reading: Reading,
+    shelf: Shelf,
 ) -> Iterator[None]:
     if any(not columns <= there.get(table, set()) for table, columns in _NEEDED.items()):
         reading.skipped = PROMPT_HISTORY
         return
     named: set[str] = set()
     if not reading.raw.is_shelved(reading.path):
-        named = session_names(transcripts_near(SOURCE, reading.path))
+        named = session_names(transcripts_near(reading.path, beside))
     rows: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for about in _select(connection, there, "sessions", "id"):
         unit = one_line(string(about[0]), 4000)

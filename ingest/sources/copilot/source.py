@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ingest.raw.store import RawStore, SourceFile
 
 
-# Files in a session's folder: its name and project; the title that VS Code gives it.
-ABOUT, EDITORS = "workspace.yaml", "vscode.metadata.json"
+_JOURNAL = "events.jsonl"
 
 
 class Copilot(Source):
@@ -42,7 +41,8 @@ class Copilot(Source):
     }
     history = "session-store.db"
     beside = ("session-state", "history-session-state")
-    companion_names = (ABOUT, EDITORS)
+    # A session's name and project; the title that VS Code gives it.
+    companion_names = ("workspace.yaml", "vscode.metadata.json")
 
     def wants(self, name: str) -> bool:
         return name.endswith((*self.suffixes, self.history))
@@ -56,8 +56,8 @@ class Copilot(Source):
         for file in files:
             if file.skip:
                 continue
-            if basename(file.path) == "events.jsonl":
-                file.mtime_ns = max(file.mtime_ns, newest_companion(file.path))
+            if basename(file.path) == _JOURNAL:
+                file.mtime_ns = max(file.mtime_ns, _newest_companion(file.path))
             elif file.path.endswith(".json") and _session(file.path) in taken_over:
                 file.skip = "session that a later version took over"
         return files
@@ -80,15 +80,21 @@ class Copilot(Source):
         return new
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.copilot.parser import read
+        from ingest.sources.copilot.parser import read, read_store
 
-        yield read(path, raw)
+        if self.is_history(path):
+            yield read_store(path, raw, self.beside)
+            return
+        reading = read(path, raw)
+        if reading.parts and basename(path) == _JOURNAL and not raw.is_shelved(path):
+            reading.mtime_ns = max(reading.mtime_ns, _newest_companion(path))  # as ``discover`` has it
+        yield reading
 
 
-def newest_companion(path: str) -> int:
+def _newest_companion(path: str) -> int:
     """Return the latest mtime of the files that describe a session, in ns; 0 if there are none."""
     newest = 0
-    for name in (ABOUT, EDITORS):
+    for name in SOURCE.companion_names:
         with contextlib.suppress(OSError):
             newest = max(newest, os.stat(f"{dirname(path)}/{name}").st_mtime_ns)
     return newest
@@ -97,7 +103,7 @@ def newest_companion(path: str) -> int:
 def _session(path: str) -> str:
     """Return the id of the session in a file's name."""
     name = basename(path)
-    if name == "events.jsonl":
+    if name == _JOURNAL:
         return basename(dirname(path))
     if name.endswith(".json"):
         name = name.removesuffix(".json").removeprefix("session_")

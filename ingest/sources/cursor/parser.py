@@ -26,7 +26,6 @@ from ingest.session.tool_calls import answers, command_text
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, between, cut_blocks, is_whole, paragraphs, prompt
 from ingest.session.values import Vocabulary, blocks, exit_code, mapping, moment, string
-from ingest.sources.cursor.source import SOURCE
 from ingest.sources.detection import detect_tool
 
 if TYPE_CHECKING:
@@ -36,7 +35,9 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-NAME = SOURCE.name
+NAME = "cursor"
+# ``SessionBuilder.rank``: how much a place knows of a conversation.
+TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
 FOREIGN = "not a Cursor transcript"
 
 KNOWN = Vocabulary(__file__)

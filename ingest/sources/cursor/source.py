@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ingest.source import Composed
 
 
-# ``SessionBuilder.rank``: how much a place knows of a conversation.
-TRANSCRIPT, AGENT, EDITOR = 0, 1, 2
 # Prompts that the editor made up (TAKEN_BACK) are compared, too.
 _WORDS = (PROMPT, TEXT, COMMENTARY, TAKEN_BACK)
 
@@ -72,6 +70,8 @@ def _without_repeats(parts: list[SessionBuilder]) -> list[SessionBuilder]:
     ranks = sorted({part.rank for part in parts}, reverse=True)
     if len(ranks) < 2:
         return parts
+    from ingest.sources.cursor.parser import EDITOR
+
     found: list[SessionBuilder] = []
     known: dict[str, int] = {}
     for rank in ranks:

@@ -29,6 +29,8 @@ from ingest.session.session import TAKEN_BACK, SessionBuilder
 from ingest.session.transcripts import generations
 from ingest.session.values import mapping, moment, sequence, string
 from ingest.sources.cursor.parser import (
+    AGENT,
+    EDITOR,
     NAME,
     add_message,
     answer,
@@ -38,7 +40,6 @@ from ingest.sources.cursor.parser import (
     rich_text,
     workspace_name,
 )
-from ingest.sources.cursor.source import AGENT, EDITOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -36,7 +36,6 @@ from ingest.session.session import PROMPT, SUMMARY, TEXT, SessionBuilder
 from ingest.session.transcripts import transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import exit_code, mapping, moment, sequence, string
-from ingest.sources.gemini.source import SOURCE
 from ingest.sources.gemini.user_text import KNOWN, extract_user_text, is_summary
 from ingest.sources.prompts import Prompt, PromptHistory
 
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 
     from ingest.raw.store import RawStore
 
-NAME = SOURCE.name
+NAME = "gemini"
 FOREIGN = "not a Gemini CLI session"
 REPEATED = "saved of a session that is there"
 
@@ -53,6 +52,8 @@ _FIELDS = KNOWN.fields("fields")
 _DROPPED = KNOWN.words("dropped_messages")
 _ASSISTANT_TEXTS = KNOWN.texts("assistant_texts")
 _RECEIVED = _ASSISTANT_TEXTS[0]
+# The folder of a project's sessions.
+_CHATS = "chats"
 # Metadata that only a session has.
 _MARKS = ("projectHash", "startTime")
 # All sessions of the server behind the editors have this id, and no other (packages/a2a-server).
@@ -63,14 +64,15 @@ _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Pr
 
 
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one file: a session, a checkpoint or a history of prompts. Faults are recorded in the result."""
+    """Read one session, or a checkpoint. Faults are recorded in the result."""
     if path.endswith(".jsonl"):
         return lines(path, raw, _journal, FOREIGN)
-    if SOURCE.is_checkpoint(path):
-        return whole(path, raw, _checkpoint, FOREIGN)
-    if SOURCE.is_history(path):
-        return _PROMPTS.read(path, raw)
-    return whole(path, raw, _document, FOREIGN)
+    return whole(path, raw, _checkpoint if _is_checkpoint(basename(path)) else _document, FOREIGN)
+
+
+def _is_checkpoint(name: str) -> bool:
+    """Return True if a file is a conversation that a person saved under a name."""
+    return name.startswith("checkpoint-") or name == "checkpoint.json"
 
 
 def _document(value: Any, reading: Reading) -> None:
@@ -205,7 +207,7 @@ class Conversation:
         session.sign = of_folders(path, digest)
         if metadata.get("kind") == "subagent":
             parent = path_name(basename(dirname(path)))[:500]
-            session.parent = "" if parent == "chats" else parent
+            session.parent = "" if parent == _CHATS else parent
         for name, message in self._messages.items():
             try:
                 self._message(session, name, message)
@@ -362,7 +364,7 @@ def _checkpoint(value: Any, reading: Reading) -> None:
         return
     folder = dirname(reading.path)
     messages = _checkpoint_messages(history, reading)
-    conversation = Conversation(reading, join(folder, "chats", basename(reading.path)))
+    conversation = Conversation(reading, join(folder, _CHATS, basename(reading.path)))
     tag = unquote(basename(reading.path).removesuffix(".json").removeprefix("checkpoint").removeprefix("-"))
     tag = one_line(redacted(tag, reading.redacted), 200)
     unit = f"checkpoint-{_beginning(messages)}"
@@ -455,11 +457,11 @@ def _spellings(text: str) -> tuple[bytes, ...]:
 def _transcripts(reading: Reading) -> Iterator[bytes]:
     """Yield the bytes of the project's transcripts that began before the checkpoint was saved."""
     saved = moment(reading.mtime_ns)[:_MINUTE].replace("-", ":")
-    present = set(transcripts_near(SOURCE, reading.path))
+    present = set(transcripts_near(reading.path, (_CHATS,)))
     yield from _contents((path for path in sorted(present) if _began(path) <= saved), reading.raw)
     if not reading.raw.from_archive:
         held = reading.raw.as_archived()
-        gone = [path for path in held.below(join(dirname(reading.path), "chats")) if path not in present]
+        gone = [path for path in held.below(join(dirname(reading.path), _CHATS)) if path not in present]
         yield from _contents((path for path in gone if _began(path) <= saved), held)
 
 
@@ -487,7 +489,7 @@ _PROMPT_PROBE = 200
 
 
 def _history_project(path: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
-    return _project_folder(join(dirname(path), "chats", ""), basename(dirname(path)), raw, later)
+    return _project_folder(join(dirname(path), _CHATS, ""), basename(dirname(path)), raw, later)
 
 
 def _prompt(entry: dict[str, Any]) -> Prompt:
@@ -512,7 +514,7 @@ def _without_resumed(prompts: list[Prompt], reading: Reading) -> list[Prompt]:
         times = [prompt.at for prompt in found if prompt.at]
         if unit not in verdicts and texts and times:
             probes[unit] = _Probe(_spellings(max(texts, key=len)[:_PROMPT_PROBE])[0], min(times), max(times))
-    for path in transcripts_near(SOURCE, reading.path) if probes else ():
+    for path in transcripts_near(reading.path, (_CHATS,)) if probes else ():
         for unit in _found_in(path, reading.raw, probes):
             verdicts[unit] = "resumed"
             del probes[unit]
@@ -547,7 +549,9 @@ def _found_in(path: str, raw: RawStore, probes: Mapping[str, _Probe]) -> list[st
         return []  # the session stays
 
 
-_PROMPTS = PromptHistory(SOURCE, _prompt, _FIELDS["prompt"], find_project=_history_project, select=_without_resumed)
+PROMPTS = PromptHistory(
+    NAME, (_CHATS,), _prompt, _FIELDS["prompt"], find_project=_history_project, select=_without_resumed
+)
 
 
 # The project's folder: sessions name it by its SHA-256 alone
@@ -556,10 +560,10 @@ _PROMPTS = PromptHistory(SOURCE, _prompt, _FIELDS["prompt"], find_project=_histo
 def _project_folder(path: str, digest: str, raw: RawStore, later: list[Callable[[], None]]) -> str:
     """Return the project's folder from the marker in its folder of sessions, or from the registry of names; or ""."""
     chats = dirname(path)
-    while chats and basename(chats) != "chats" and dirname(chats) != chats:
+    while chats and basename(chats) != _CHATS and dirname(chats) != chats:
         chats = dirname(chats)
     folder = dirname(chats)
-    if basename(chats) != "chats":
+    if basename(chats) != _CHATS:
         return ""
     try:
         return raw.load(join(folder, ".project_root"), 65536, later=later).decode("utf-8", "replace").strip()

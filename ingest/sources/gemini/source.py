@@ -5,8 +5,6 @@ Formats: ``ingest.sources.gemini.parser``.
 
 from __future__ import annotations
 
-from os.path import basename
-
 from ingest.roots import ROOTS
 from ingest.source import Source
 
@@ -42,15 +40,10 @@ class Gemini(Source):
     history = "logs.json"
     beside = ("chats",)
 
-    def is_checkpoint(self, path: str) -> bool:
-        """Return True if a file is a conversation that a person saved under a name."""
-        name = basename(path)
-        return name.startswith("checkpoint-") or name == "checkpoint.json"
-
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.gemini.parser import read
+        from ingest.sources.gemini.parser import PROMPTS, read
 
-        yield read(path, raw)
+        yield PROMPTS.read(path, raw) if self.is_history(path) else read(path, raw)
 
 
 SOURCE = Gemini()

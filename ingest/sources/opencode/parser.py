@@ -23,13 +23,11 @@ from ingest.archive.rows import Json, decoded
 from ingest.pipeline import databases
 from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
 from ingest.raw import records, store
-from ingest.raw.store import DATABASES
 from ingest.session.session import COMMAND, SessionBuilder
 from ingest.session.transcripts import generations
 from ingest.session.units import path_name
 from ingest.session.user_text import paragraphs
 from ingest.session.values import blocks, mapping, moment, plain, sequence, string
-from ingest.sources.opencode.source import SOURCE, tree_of
 from ingest.sources.opencode.user_text import KNOWN, extract_user_text, repeats_command
 
 if TYPE_CHECKING:
@@ -41,31 +39,26 @@ if TYPE_CHECKING:
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
+    # Returns (size, mtime in ns) of all files of a session in a tree. Raises OSError.
+    Stat = Callable[[str], tuple[int, int]]
 
-NAME = SOURCE.name
+NAME = "opencode"
 FOREIGN = "not an OpenCode session"
 NAMELESS = "session whose name is damaged"
 
 
+def stream(path: str, raw: RawStore) -> Iterator[Reading]:
+    """Yield the reading of a database each time that more of its sessions are whole, and at the end."""
+    yield from databases.stream(path, raw, _database)
+
+
 def read(path: str, raw: RawStore) -> Reading:
-    """Read one database, session of a tree, or export. Faults are recorded in the result."""
-    if path.endswith(DATABASES):
-        return databases.read(path, raw, _database)
-    if path.endswith(".json") and tree_of(path):
-        return _tree_session(path, raw)
+    """Read one exported session. Faults are recorded in the result."""
     reading = whole(path, raw, _export, FOREIGN)
     if reading.failed is not None and path.endswith(".jsonl"):
         # A file of many records is no export: it belongs to another tool.
         return lines(path, raw, _pass_over, FOREIGN)
     return reading
-
-
-def stream(path: str, raw: RawStore) -> Iterator[Reading]:
-    """Yield ``read`` each time that more sessions of a database are whole, and at the end."""
-    if path.endswith(DATABASES):
-        yield from databases.stream(path, raw, _database)
-    else:
-        yield read(path, raw)
 
 
 def _pass_over(source: records.Records, reading: Reading) -> None:
@@ -86,8 +79,9 @@ def _export(value: Any, reading: Reading) -> None:
 # A tree of JSON files
 
 
-def _tree_session(path: str, raw: RawStore) -> Reading:
-    root, stem = tree_of(path), basename(path).removesuffix(".json")
+def read_tree(path: str, raw: RawStore, root: str, stat: Stat) -> Reading:
+    """Read one session of the tree at ``root``. Faults are recorded in the result."""
+    stem = basename(path).removesuffix(".json")
 
     def take(info: Any, reading: Reading) -> None:
         if type(info) is not dict or "time" not in info:
@@ -95,7 +89,7 @@ def _tree_session(path: str, raw: RawStore) -> Reading:
             return
         if not raw.is_shelved(path):
             # The next run compares the size of all files of the session; the archive has the size so.
-            reading.size, reading.mtime_ns = SOURCE.stat(path)
+            reading.size, reading.mtime_ns = stat(path)
         reading.consumed, reading.digest = 0, databases.NOTHING
         conversation = Conversation(reading, info, path_name(stem))
         messages = list(_tree_messages(root, string(info.get("id")) or stem, stem, reading))
@@ -110,16 +104,17 @@ def _tree_session(path: str, raw: RawStore) -> Reading:
             conversation.add(message, values)
         conversation.finish()
         files = [file for message, parts in messages for file in (message, *parts)]
-        gone = _reverted(
-            reading, conversation.session, [message.path for message, _ in messages], {file.path for file in files}
-        )
+        held = [message.path for message, _ in messages]
+        gone = _reverted(reading, root, stat, conversation.session, held, {file.path for file in files})
         if not reading.stays:
             raw.keep_with(reading, [keep for file in files for keep in file.later], gone)
 
     return whole(path, raw, take, FOREIGN, apart=True)
 
 
-def _reverted(reading: Reading, session: SessionBuilder, messages: list[str], present: set[str]) -> set[str]:
+def _reverted(
+    reading: Reading, root: str, stat: Stat, session: SessionBuilder, messages: list[str], present: set[str]
+) -> set[str]:
     """Return the archived files of a session that its tree has no more: the person went back and went on from there.
 
     The archive follows the document: if less is left than there was, both stay as they are (``reading.stays``).
@@ -129,8 +124,8 @@ def _reverted(reading: Reading, session: SessionBuilder, messages: list[str], pr
     archived = reading.raw.as_archived()
     if not archived.is_shelved(reading.path):
         return set()
-    before = read(reading.path, archived).parts.get(session.unit)
-    gone = set(tree_files(reading.path, archived)) - present
+    before = read_tree(reading.path, archived, root, stat).parts.get(session.unit)
+    gone = set(tree_files(reading.path, archived, root)) - present
     if before is None or not gone:
         return set()
     if len(session.uuids) < len(before.uuids):
@@ -147,11 +142,9 @@ def _may_belong(path: str, session: str, messages: list[str]) -> bool:
     return folder == "part" or kind == session or any(basename(message) == f"{folder}.json" for message in messages)
 
 
-def tree_files(path: str, raw: RawStore) -> list[str]:
-    """Return the messages and parts of the session at ``path`` in a tree, as far as they can be read."""
-    root, stem = tree_of(path), basename(path).removesuffix(".json")
-    if not root:
-        return []
+def tree_files(path: str, raw: RawStore, root: str) -> list[str]:
+    """Return the messages and parts of the session at ``path`` in the tree at ``root``, as far as they can be read."""
+    stem = basename(path).removesuffix(".json")
     reading = Reading(path, raw)
     info = mapping(_TreeFile(path, reading).value)
     messages = _tree_messages(root, string(info.get("id")) or stem, stem, reading)

@@ -52,20 +52,29 @@ class OpenCode(Source):
 
     def may_hold_any(self, path: str) -> bool:
         """Return True for an exported session: a person chooses the name of the file."""
-        return path.endswith((".json", ".jsonl")) and not tree_of(path)
+        return path.endswith((".json", ".jsonl")) and not _tree_of(path)
 
     def companions(self, path: str, raw: RawStore) -> list[str]:
         """Return the messages and parts of a session in a tree of JSON files."""
+        root = _tree_of(path)
+        if not root:
+            return []
         from ingest.sources.opencode.parser import tree_files
 
-        return tree_files(path, raw)
+        return tree_files(path, raw, root)
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.sources.opencode.parser import stream
+        from ingest.raw.store import DATABASES
+        from ingest.sources.opencode.parser import read, read_tree, stream
 
-        yield from stream(path, raw)
+        if path.endswith(DATABASES):
+            yield from stream(path, raw)
+        elif root := _tree_of(path):
+            yield read_tree(path, raw, root, self._stat)
+        else:
+            yield read(path, raw)
 
-    def stat(self, path: str) -> tuple[int, int]:
+    def _stat(self, path: str) -> tuple[int, int]:
         """Return (size, mtime in ns) of all files of a session in a tree, as ``discover`` saw them last.
 
         The next run then notices everything that was written since. Raises OSError.
@@ -73,7 +82,7 @@ class OpenCode(Source):
         if path not in self._stats:
             from ingest.raw.store import walk
 
-            self._fold(walk([tree_of(path)], ".json", {}, {}))
+            self._fold(walk([_tree_of(path)], ".json", {}, {}))
         if path not in self._stats:
             raise FileNotFoundError(path)
         return self._stats[path]
@@ -99,7 +108,7 @@ class OpenCode(Source):
         return sorted(kept, key=lambda file: file.path)
 
 
-def tree_of(path: str) -> str:
+def _tree_of(path: str) -> str:
     """Return the root of the tree in which a session's file lies, "" for any other file."""
     kind, root = _place(path)
     return root if kind == "session" else ""

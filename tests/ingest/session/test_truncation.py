@@ -29,8 +29,7 @@ GAP = re.compile(
 @pytest.fixture(autouse=True)
 def _short_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     """A document of 40 pieces of 100 characters, 10 of them at the beginning."""
-    for module in (sessions, merging):
-        monkeypatch.setattr(module, "MAX_HEAD", 10 * 100)
+    monkeypatch.setattr(sessions, "MAX_HEAD", 10 * 100)
     for module in (sessions, merging, documents, parser):
         monkeypatch.setattr(module, "MAX_DOCUMENT", 40 * 100)
     monkeypatch.setattr(sessions, "OVERHEAD", 60)
