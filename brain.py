@@ -290,6 +290,8 @@ def entry() -> None:
     # Python has no stream object where the caller closed the descriptor (`>&-`).
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a locale may lack a character
     if sys.argv[1:2] == ["ask"] or sys.argv[1:3] == ["hook", "stop"]:
         gc.disable()  # one answer or one small transcript, and it ends: collecting would cost a tenth of it
     try:

@@ -27,8 +27,8 @@ class Context:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
-        self.home: Home = resolve(dict(self.environ) if environ is not None else None)
-        surface = self.environ.get("BRAIN_SURFACE") or "terminal"
+        self.home: Home = resolve(self.environ)
+        surface = self.environ.get("BRAIN_SURFACE")
         self.surface = surface if surface in SURFACES else "terminal"
         self.event = ""
         self.fields: dict[str, object] = {}
@@ -41,7 +41,8 @@ class Context:
         """
         from core import jsonio
 
-        write_styled(jsonio.dumps(printable_value(value) if is_clean else shown(value)) + "\n")
+        sys.stdout.write(jsonio.dumps(printable_value(value) if is_clean else shown(value)) + "\n")
+        sys.stdout.flush()
 
     @property
     def rich(self) -> bool:
@@ -60,20 +61,14 @@ def shown(value: Any) -> Any:
 
 
 def write(text: str) -> None:
-    """Write printable text to stdout; what the locale cannot encode is escaped, never an error."""
+    """Write printable text to stdout; what the locale cannot encode is escaped (``brain.entry``), never an error."""
     write_styled(printable(text))
 
 
 def write_styled(text: str) -> None:
     """Write text with escape sequences of ours as it is; what others wrote in it is printable already."""
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:
-        sys.stdout.write(text)
-        return
-    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text)
     sys.stdout.flush()
-    stream.write(text.encode(encoding, "backslashreplace"))
-    stream.flush()
 
 
 def warn(text: str) -> None:

@@ -33,14 +33,9 @@ class Option:
         choices: tuple[str, ...] = (),
         convert: Callable[[str], object] | None = None,
     ) -> None:
-        self.flags = flags
-        self.dest = max(flags, key=len).lstrip("-").replace("-", "_")
-        self.help = help
-        self.metavar = metavar
-        self.default = default if metavar else False
-        self.many = many
-        self.choices = choices
-        self.convert = convert or text
+        self.flags, self.dest = flags, max(flags, key=len).lstrip("-").replace("-", "_")
+        self.help, self.metavar, self.many, self.choices = help, metavar, many, choices
+        self.default, self.convert = default if metavar else False, convert or text
 
 
 class Command:
@@ -96,18 +91,15 @@ class Args:
     """
 
     if TYPE_CHECKING:
+        words: list[str]
         json: bool
         help: bool
 
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, command: Command) -> None:
-        self.command = command
-        self.words: list[str] = []
-        self.dashes = 0
-        self.literal = False
-        for option in command.options:
-            setattr(self, option.dest, [] if option.many else option.default)
+        self.command, self.words, self.dashes, self.literal = command, [], 0, False
+        vars(self).update({option.dest: [] if option.many else option.default for option in command.options})
 
 
 _MOST = 10_000
@@ -193,7 +185,7 @@ def parse(command: Command, argv: Sequence[str]) -> Args:
     if command.commands:
         command, argv = _subcommand(command, argv)
     args = Args(command)
-    if any("\0" in given for given in argv):
+    if "\0" in "".join(argv):
         raise BadInput("an argument has a NUL byte in it", _usage(command))
     if command.raw:
         args.words.extend(argv)

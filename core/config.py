@@ -18,6 +18,7 @@ FILE = "collections.yml"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 # Seconds that a question may take if neither the request nor the configuration names a limit.
@@ -31,6 +32,12 @@ EMBEDDERS = {
 }
 
 
+# Keys of a collection, with the value of one that is not given.
+_OF_COLLECTION: dict[str, Any] = {
+    "pattern": "**/*.md", "ignore": (), "context": {}, "update": "", "trust": "note", "quota": 0.5
+}  # fmt: skip
+
+
 class Collection:
     """A folder of markdown that competes as one class of artifact.
 
@@ -38,58 +45,62 @@ class Collection:
     listing that the collection may fill while others have something to show.
     """
 
-    __slots__ = ("context", "ignore", "include_by_default", "name", "path", "pattern", "quota", "trust", "update")
+    __slots__ = ("include_by_default", "name", "path", *_OF_COLLECTION)
+
+    if TYPE_CHECKING:
+        pattern: str
+        ignore: tuple[str, ...]
+        context: Mapping[str, str]
+        update: str
+        trust: str
+        quota: float
 
     def __init__(self, name: str, data: dict[str, Any], home: Home) -> None:
         self.name = name
         path = expanduser(str(data.get("path") or name))
-        if name == "inbox" and path == name:
-            self.path = home.inbox
-        else:
-            self.path = path if isabs(path) else abspath(join(home.root, path))
-        self.pattern: str = data.get("pattern") or "**/*.md"
-        self.ignore: tuple[str, ...] = tuple(data.get("ignore") or ())
-        self.context: dict[str, str] = dict(data.get("context") or {})
-        self.include_by_default: bool = data.get("includeByDefault") is not False
-        self.update: str = data.get("update") or ""
-        self.trust: str = data.get("trust") or "note"
-        self.quota: float = float(data.get("quota") or 0.5)
+        if name == path == "inbox":
+            path = home.inbox
+        self.path = path if isabs(path) else abspath(join(home.root, path))
+        for key, default in _OF_COLLECTION.items():
+            setattr(self, key, data.get(key) or default)
+        self.ignore = tuple(self.ignore)
+        self.include_by_default = data.get("includeByDefault") is not False
 
 
 class Config:
     """The validated configuration.
 
-    ``path`` is the file it was read from; ``own`` names, in words, the file that a user edits. The other attributes are
-    what each question needs: ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks``; ``keeps_questions``
-    (in telemetry); ``sources``, the section of that name; ``space``, the ``provider/model`` of the vectors.
+    ``path`` is the file it was read from. The other attributes are what each question needs: ``asked``, the collections
+    that are asked without being named; ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks``;
+    ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the ``provider/model`` of the
+    vectors.
     """
 
     __slots__ = (
-        "collections", "data", "keeps_questions", "own", "path", "reranks", "serve", "sources", "space",
+        "_home", "asked", "collections", "data", "keeps_questions", "path", "reranks", "serve", "sources", "space",
         "timeout_s",
     )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
-        self.path = path
-        # A user does not edit the shipped file, which the next version replaces.
-        own = home.path(FILE)
-        self.own = path if path == own else f"{own} (brain init --config --no-index writes it)"
-        self.data = data
-        self.collections: dict[str, Collection] = {
-            name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()
-        }
+        self.path, self.data, self._home = path, data, home
+        self.collections = {name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()}
+        self.asked = [name for name, each in self.collections.items() if each.include_by_default]
         ask = self.section("ask")
         self.timeout_s = float(ask.get("timeout_s") or TIMEOUT_S)
-        self.serve: str = ask.get("serve") or ""
-        self.reranks: bool = ask.get("rerank") is True
-        self.keeps_questions: bool = self.section("telemetry").get("query_text") is True
+        self.serve, self.reranks = str(ask.get("serve") or ""), ask.get("rerank") is True
+        self.keeps_questions = self.section("telemetry").get("query_text") is True
         self.sources = self.section("sources")
         self.space = "/".join(embedder(self.section("embedding")))
 
+    @property
+    def own(self) -> str:
+        """The file that a user edits, in words. The shipped one is none: the next version replaces it."""
+        own = self._home.path(FILE)
+        return own if self.path == own else f"{own} (brain init --config --no-index writes it)"
+
     def section(self, name: str) -> dict[str, Any]:
         """Return a top-level mapping such as ``sources``; empty if the file has none."""
-        section: dict[str, Any] = self.data.get(name) or {}
-        return section
+        return self.data.get(name) or {}
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:

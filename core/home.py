@@ -11,6 +11,10 @@ from os.path import abspath, dirname, expanduser, isfile, join
 
 from core.errors import BadInput, DiskFull, from_os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 _PRIVATE_UMASK = 0o077
@@ -49,12 +53,9 @@ class Home:
     __slots__ = ("inbox", "index", "logs", "root", "socket", "state", "usage")
 
     def __init__(self, root: str, inbox: str = "") -> None:
-        self.root = root
-        self.index = join(root, "index.sqlite")
-        self.state = join(root, "state")
-        self.logs = join(root, "logs")
+        self.root, self.inbox = root, inbox or join(root, "inbox")
+        self.index, self.state, self.logs = join(root, "index.sqlite"), join(root, "state"), join(root, "logs")
         self.usage = join(self.logs, "usage.jsonl")
-        self.inbox = inbox or join(root, "inbox")
         # Where the resident process listens.
         self.socket = _socket(root, join(self.state, "serve.sock"))
 
@@ -82,16 +83,15 @@ def _socket(root: str, path: str) -> str:
     return f"/tmp/brain-{os.getuid()}-{digest}/serve.sock"  # noqa: S108
 
 
-def resolve(environ: os._Environ[str] | dict[str, str] | None = None) -> Home:
+def resolve(environ: Mapping[str, str] = os.environ) -> Home:
     """Return the home that the environment names.
 
     Raises BadInput if ``BRAIN_HOME`` is relative to nothing, names no user's folder, or is a file.
     """
-    env = os.environ if environ is None else environ
-    root = _absolute("BRAIN_HOME", env.get("BRAIN_HOME") or "~/.brain")
+    root = _absolute("BRAIN_HOME", environ.get("BRAIN_HOME") or "~/.brain")
     if os.path.exists(root) and not os.path.isdir(root):
         raise BadInput(f"BRAIN_HOME is a file: {root}", "export BRAIN_HOME=~/.brain")
-    inbox = env.get("BRAIN_INBOX_DIR") or ""
+    inbox = environ.get("BRAIN_INBOX_DIR") or ""
     return Home(root, _absolute("BRAIN_INBOX_DIR", inbox) if inbox else "")
 
 

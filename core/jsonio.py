@@ -33,18 +33,16 @@ def _no_value(value: object) -> NoReturn:
     raise TypeError(f"{type(value).__name__} is no JSON")
 
 
-class _Reading:
-    """The settings that ``json.decoder.JSONDecoder`` gives the scanner, under the scanner's names."""
-
-    strict = True
-    object_hook = None
-    object_pairs_hook = None
-    parse_float = staticmethod(_finite)
-    parse_int = int
-    parse_constant = staticmethod(_no_number)
-
-
-_reading: Any = _Reading
+# What ``json.decoder.JSONDecoder`` gives the scanner, under the scanner's names.
+_SETTINGS = {
+    "strict": True,
+    "object_hook": None,
+    "object_pairs_hook": None,
+    "parse_float": staticmethod(_finite),
+    "parse_int": int,
+    "parse_constant": staticmethod(_no_number),
+}
+_reading: Any = type("Reading", (), _SETTINGS)
 _scan: Any = _json.make_scanner(_reading)
 # No memory of what it is inside of; no indent; keys in their order, of the types that JSON has a text for; no NaN.
 _print: Any = _json.make_encoder(None, _no_value, _json.encode_basestring, None, ":", ",", False, False, False)

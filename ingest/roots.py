@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 Root = tuple[str, str, tuple[str, ...]]
 
 _CURSOR_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
-_AMP_EDITORS = tuple(
-    f"{editor}/User/globalStorage/sourcegraph.amp/threads3"
-    for editor in ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
-)
+_AMP = "User/globalStorage/sourcegraph.amp/threads3"
+_AMP_EDITORS = (
+    f"Code/{_AMP}", f"Code - Insiders/{_AMP}", f"VSCodium/{_AMP}", f"Cursor/{_AMP}", f"Windsurf/{_AMP}"
+)  # fmt: skip
 
 # The tables of Brain's own sources that need not be named, in the order in which the sources run.
 ROOTS: dict[str, tuple[Root, ...]] = {
@@ -108,10 +108,9 @@ def expand(rows: Iterable[Sequence[Any]], environ: Mapping[str, str]) -> list[st
     found: list[str] = []
     for variable, folder, below in rows:
         given = environ.get(variable.rstrip(",")) or folder
-        for base in _folders(given) if "," in variable else (given,):
-            if base:
-                base = abspath(expanduser(base))
-                found += [path for part in below for path in _below(base, part)] if below else (base,)
+        for base in filter(None, _folders(given) if "," in variable else (given,)):
+            base = abspath(expanduser(base))
+            found += [path for part in below for path in _below(base, part)] if below else [base]
     return found
 
 
@@ -130,13 +129,11 @@ def places(home: Home, config: Config | None, environ: Mapping[str, str]) -> dic
 
     None if one of these finds its places by code of its own.
     """
-    held = noted(home)
-    tables: dict[str, Any] = {**ROOTS, **dict(held["tables"] if held is not None else ())}
+    tables: dict[str, Any] = {**ROOTS, **dict((noted(home) or {"tables": ()})["tables"])}
     if None in tables.values():
         return None
-    return there(
-        {name: expand(rows, environ) for name, rows in tables.items()}, {} if config is None else config.sources
-    )
+    expanded = {name: expand(rows, environ) for name, rows in tables.items()}
+    return there(expanded, {} if config is None else config.sources)
 
 
 def there(found: Mapping[str, Iterable[str]], section: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -147,14 +144,18 @@ def there(found: Mapping[str, Iterable[str]], section: Mapping[str, Any]) -> dic
 
 def noted(home: Home) -> dict[str, Any] | None:
     """Return what the registry wrote to ``state/roots``, None if nothing of this version can be read."""
+    held = read(join(home.state, FILE))
+    is_ours = isinstance(held, dict) and held.get("version") == VERSION and isinstance(held.get("tables"), list)
+    return held if is_ours else None
+
+
+def read(path: str) -> Any:
+    """Return the value of a file of JSONB, None if there is no such file or its bytes are none."""
     try:
-        with open(join(home.state, FILE), "rb") as stream:
-            held = jsonb.unpack(stream.read())
+        with open(path, "rb") as stream:
+            return jsonb.unpack(stream.read())
     except (OSError, ValueError):
         return None
-    if not isinstance(held, dict) or held.get("version") != VERSION or not isinstance(held.get("tables"), list):
-        return None
-    return held
 
 
 def _folders(given: str) -> list[str]:
@@ -178,15 +179,13 @@ def _starred(base: str, part: str) -> list[str]:
     """Return the paths that ``part`` names below a folder, with every expansion of its stars."""
     found = [base]
     for piece in part.split("/"):
-        begins, star, ends = piece.partition("*")
-        if star:
-            found = [join(each, name) for each in found for name in _names(each, begins, ends)]
-        else:
-            found = [join(each, piece) for each in found]
+        found = [join(each, name) for each in found for name in (_names(each, piece) if "*" in piece else (piece,))]
     return found
 
 
-def _names(folder: str, begins: str, ends: str) -> list[str]:
+def _names(folder: str, piece: str) -> list[str]:
+    """Return the names in a folder that match ``piece``, which has one star."""
+    begins, _, ends = piece.partition("*")
     try:
         names = sorted(os.listdir(folder))
     except OSError:

@@ -56,7 +56,6 @@ OURS = {
     "runtime.asking.ask",
     "runtime.dates.dates",
     "runtime.asking.envelope",
-    "runtime.asking.freshness",
     "runtime.asking.quoting",
     "runtime.asking.request",
 }

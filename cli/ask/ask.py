@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
 _BUILTIN = "builtin"
+# Options with the same name in a request.
+_SAME = ("limit", "source", "project", "strict", "explain", "mode", "min_score")
 
 
 def _mode(text: str) -> str:
@@ -90,16 +92,12 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Ask once, or once a line with ``--batch``."""
     settings = config.load(context.home)
-    request = _request(args)
-    question = " ".join(args.words)
+    request, question = _request(args), " ".join(args.words)
     if not args.words and args.batch is None and not args.json and sys.stdin.isatty() and sys.stdout.isatty():
         question = _prompt(context)
     engine = context.environ.get("BRAIN_QMD") or _BUILTIN
     if engine != _BUILTIN:
-        from runtime.asking import foreign
-
-        foreign.refuse(request)
-        engine = foreign.locate(engine)
+        engine = _other(engine, request)
     if args.batch is None:
         question = validate(question, literal=request.literal)
         context.fields["query_len"] = len(question)
@@ -121,10 +119,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope, is_clean=True)
     else:
-        from cli.ask_output import render
-        from core.text import printable_value
-
-        render(printable_value(envelope), context, _within(args))
+        _print(envelope, args, context)
     if share and settings.serve == "on-demand" and not context.fields.get("warm"):
         from runtime.resident.control import on_demand
 
@@ -140,6 +135,22 @@ def _prompt(context: Context) -> str:
     typed = sys.stdin.buffer.readline().decode("utf-8", "surrogateescape")
     context.waited_s = time.perf_counter() - started
     return typed.strip()
+
+
+def _other(engine: str, request: Request) -> str:
+    """Return the path of the program that ``BRAIN_QMD`` names. Raises BadInput for what it cannot serve."""
+    from runtime.asking import foreign
+
+    foreign.refuse(request)
+    return foreign.locate(engine)
+
+
+def _print(envelope: dict[str, Any], args: Args, context: Context) -> None:
+    """Print an answer for people."""
+    from cli.ask_output import render
+    from core.text import printable_value
+
+    render(printable_value(envelope), context, _within(args))
 
 
 def _within(args: Args) -> list[str]:
@@ -166,11 +177,7 @@ def _asker(args: Args, context: Context, settings: Config, engine: str) -> Asker
 def _row(envelope: dict[str, Any], settings: Config, question: str) -> dict[str, object]:
     """Return what telemetry keeps of an answer; the question itself only if the configuration says so."""
     hits = envelope.get("hits") or []
-    row: dict[str, object] = {
-        "query_len": len(question),
-        "n_hits": len(hits),
-        "hits": [hit["uri"] for hit in hits],
-    }
+    row: dict[str, object] = {"query_len": len(question), "n_hits": len(hits), "hits": [hit["uri"] for hit in hits]}
     if "route" in envelope:
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
     if "rerank" in envelope:
@@ -193,43 +200,38 @@ def _refresh(args: Args, context: Context, settings: Config) -> None:
 
 
 def _request(args: Args) -> Request:
-    for flag in ("source", "project"):
-        given = getattr(args, flag)
-        if given and not given.isprintable():
-            raise BadInput(f"--{flag} holds a character that no name has", "brain ask --help")
+    if not f"{args.source}{args.project}".isprintable():
+        flag = "--project" if not args.source or args.source.isprintable() else "--source"
+        raise BadInput(f"{flag} holds a character that no name has", "brain ask --help")
     if args.rerank and args.no_rerank:
         raise BadInput("--rerank and --no-rerank contradict each other", "give one of them")
-    since = until = None
+    given = {name: getattr(args, name) for name in _SAME}
     if args.since_days or args.since or args.until:
-        if args.since_days and args.since:
-            raise BadInput("--since-days and --since say the same thing twice", "give one of them")
-        from runtime.dates.day_option import parse_day
-
-        now = int(time.time())
-        since = (
-            parse_day(f"{args.since_days}d" if args.since_days else args.since, now, end=False)
-            if (args.since_days or args.since)
-            else None
-        )
-        until = parse_day(args.until, now, end=True) if args.until else None
-        if since is not None and until is not None and since >= until:
-            raise BadInput("--since lies after --until", "exchange them")
+        given["since"], given["until"] = _days(args)
+    if args.rerank or args.no_rerank:
+        given["rerank"] = args.rerank
     return Request(
-        limit=args.limit,
+        **given,
         budget=args.context or (PARAGRAPH if args.limit == 1 else PERSON),
         collections=args.collection,
-        source=args.source,
-        project=args.project,
-        since=since,
-        until=until,
-        strict=args.strict,
-        literal=args.literal or args.batch is not None,
-        explain=args.explain,
         timeout_s=args.timeout,
-        mode=args.mode,
-        min_score=args.min_score,
-        rerank=True if args.rerank else False if args.no_rerank else None,
+        literal=args.literal or args.batch is not None,
     )
+
+
+def _days(args: Args) -> tuple[int | None, int | None]:
+    """Return the options about days as epoch seconds: since, and until (exclusive)."""
+    from runtime.dates.day_option import parse_day
+
+    if args.since_days and args.since:
+        raise BadInput("--since-days and --since say the same thing twice", "give one of them")
+    now = int(time.time())
+    first = f"{args.since_days}d" if args.since_days else args.since
+    since = parse_day(first, now, end=False) if first else None
+    until = parse_day(args.until, now, end=True) if args.until else None
+    if since is not None and until is not None and since >= until:
+        raise BadInput("--since lies after --until", "exchange them")
+    return since, until
 
 
 def _batch(args: Args, context: Context, settings: Config, request: Request, engine: str) -> int:

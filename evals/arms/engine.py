@@ -17,7 +17,6 @@ from qmd.index.schema import SPAN
 from qmd.index.store import open_index
 from qmd.search import hybrid, semantic
 from qmd.search.search import Searcher
-from runtime.asking.ask import default_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +79,7 @@ def lex(place: Place) -> Iterator[Answer]:
 
 def filters(place: Place) -> Filters:
     """Which documents may answer: the collection that is asked, or those asked by default."""
-    return Filters((place.scope,)) if place.scope else default_filters(place.config)
+    return Filters((place.scope,)) if place.scope else Filters(place.config.asked)
 
 
 def _words(text: str) -> list[str]:

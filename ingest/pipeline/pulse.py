@@ -10,7 +10,7 @@ next run alone.
 from __future__ import annotations
 
 import os
-from os.path import dirname, join
+from os.path import dirname, exists, join
 
 from core import jsonb
 from core.errors import BrainError
@@ -97,11 +97,8 @@ def _add_empty(within: dict[str, None]) -> None:
 def _seen(file: SourceFile, started_ns: int) -> tuple[int, int]:
     """Return (size, mtime) of a file itself, unless it may have changed meanwhile: ``file`` may add up several
     files."""
-    try:
-        now = _look(file.path)
-    except OSError:
-        return file.size, file.mtime_ns
-    return now if now[1] < started_ns else (file.size, file.mtime_ns)
+    now = _look(file.path)
+    return now if now is not None and now[1] < started_ns else (file.size, file.mtime_ns)
 
 
 def touch(home: Home, source: str, file: SourceFile) -> None:
@@ -151,21 +148,16 @@ def news(home: Home, config: Config | None) -> set[str]:
 
     ``config``: where it adds places to those of the sources.
     """
-    found: set[str] = set()
     places = roots.places(home, config, os.environ)
     if places is None:
         from ingest import registry
 
         places = registry.every_root(home, config)
+    found: set[str] = set()
     for source in {**places, **dict.fromkeys(_names(home))}:
-        pulse = _read(join(home.state, "pulse", source))
-        read: list[str] = []
-        try:
-            if pulse is not None:
-                found |= _transcripts(source, _news(pulse, pulse["at"]))
-                read = pulse["roots"]
-        except (ValueError, KeyError, TypeError):
-            read = []  # of another version: as if that source had never run
+        read, paths = _since(join(home.state, "pulse", source))
+        if paths:
+            found |= _transcripts(source, paths)
         unread = [place for place in places.get(source, ()) if place not in read and _storable(place)]
         if unread:
             found.update(_waiting(home, source, unread))
@@ -174,8 +166,6 @@ def news(home: Home, config: Config | None) -> set[str]:
 
 def _transcripts(source: str, paths: set[str]) -> set[str]:
     """Return ``paths`` without histories of prompts, which grow with each prompt of a transcript."""
-    if not paths:
-        return paths
     from ingest.registry import is_history
 
     return {path for path in paths if not is_history(source, path)}
@@ -200,24 +190,29 @@ def _waiting(home: Home, source: str, unread: list[str]) -> list[str]:
 
 def _read(path: str) -> Any:
     """Return a pulse, None if there is none, or one that is torn or of another version."""
-    try:
-        with open(path, "rb") as stream:
-            pulse = jsonb.unpack(stream.read())
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    pulse = roots.read(path)
     return pulse if isinstance(pulse, dict) else None
+
+
+def _since(path: str) -> tuple[list[str], set[str]]:
+    """Return the places that the run of a pulse read, and the files that look new or grown since.
+
+    Without a pulse of this version it is as if the source had never run.
+    """
+    pulse: Any = roots.read(path)
+    try:
+        return pulse["roots"], _news(pulse, pulse["at"])
+    except (ValueError, KeyError, TypeError):
+        return [], set()
 
 
 def _news(pulse: Any, at: int) -> set[str]:
     found: set[str] = set()
     same: set[str] = set()
     for path, size, mtime_ns in pulse["files"]:
-        try:
-            now = _look(path)
-        except OSError:
-            continue
-        grown = now != (size, mtime_ns)
-        (found if grown else same).add(path)
+        now = _look(path)
+        if now is not None:
+            (same if now == (size, mtime_ns) else found).add(path)
     changed = [folder for folder, mtime in pulse["folders"] if _mtime(folder) != mtime]
     if changed:
         suffixes, within = tuple(pulse["suffixes"]), set(pulse["within"])
@@ -250,18 +245,16 @@ def _changed(status: os.stat_result) -> int:
     return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _look(path: str) -> tuple[int, int]:
-    """Return (size, mtime in ns) of a file, of a database with its write-ahead log."""
-    status = os.stat(path)
-    size, mtime_ns = status.st_size, status.st_mtime_ns
-    if path.endswith(_DATABASES):
-        try:
-            log = os.stat(path + "-wal")
-        except OSError:
-            return size, mtime_ns
-        size += log.st_size
-        mtime_ns = max(mtime_ns, log.st_mtime_ns) if log.st_size else mtime_ns
-    return size, mtime_ns
+def _look(path: str) -> tuple[int, int] | None:
+    """Return (size, mtime in ns) of a file, of a database with its write-ahead log; None if the file is gone."""
+    try:
+        status = os.stat(path)
+        log = os.stat(path + "-wal") if path.endswith(_DATABASES) and exists(path + "-wal") else None
+    except OSError:
+        return None
+    if log is None or not log.st_size:
+        return status.st_size, status.st_mtime_ns
+    return status.st_size + log.st_size, max(status.st_mtime_ns, log.st_mtime_ns)
 
 
 def _mtime(folder: str) -> int:

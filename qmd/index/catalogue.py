@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import apsw
 
     Row = tuple[Any, ...]
+    # (name, "=" or "GLOB", value) over fields of the frontmatter.
+    Tests = tuple[tuple[str, str, str], ...]
     # (id, hash of the text, active, hash of the text that there are facts of, "" for none).
     Known = tuple[int, str, int, str]
 
@@ -87,17 +89,10 @@ class Filters:
     __slots__ = ("collections", "fields", "since", "until")
 
     def __init__(
-        self,
-        collections: Iterable[str] = (),
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        fields: tuple[tuple[str, str, str], ...] = (),
+        self, collections: Iterable[str] = (), *, since: int | None = None, until: int | None = None, fields: Tests = ()
     ) -> None:
-        self.collections = tuple(collections)
-        self.since = since
-        self.until = until
-        self.fields = fields
+        self.collections, self.fields = tuple(collections), fields
+        self.since, self.until = since, until
 
     def within(self, collections: Iterable[str]) -> Filters:
         """Return the same filters for ``collections`` alone."""
@@ -110,20 +105,17 @@ class Filters:
         if not self.collections:
             return False
         # Most collections of a configuration are empty, among them those that are asked by name alone.
-        query = (
-            "SELECT 1 FROM store_collections s"
-            f" WHERE s.name NOT IN ({','.join('?' * len(self.collections))})"
-            " AND EXISTS (SELECT 1 FROM documents d WHERE d.collection = s.name AND d.active = 1)"
-        )
+        is_used = "EXISTS (SELECT 1 FROM documents d WHERE d.collection = s.name AND d.active = 1)"
+        others = f"s.name NOT IN ({','.join('?' * len(self.collections))}) AND {is_used}"
+        query = f"SELECT 1 FROM store_collections s WHERE {others}"
         return connection.execute(query, self.collections).fetchone() is not None
 
     def sql(self) -> tuple[str, list[Any]]:
         """Return a condition over ``documents d JOIN brain_facts f``, and its bindings."""
         clauses = ["d.active = 1"]
-        bindings: list[Any] = []
+        bindings: list[Any] = [*self.collections]
         if self.collections:
-            clauses.append(f"d.collection IN ({','.join('?' * len(self.collections))})")
-            bindings += self.collections
+            clauses.append(f"d.collection IN ({','.join('?' * len(bindings))})")
         if self.since is not None:
             clauses.append("f.ended >= ?")
             bindings.append(self.since)

@@ -29,9 +29,8 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
     ``busy_ms`` is how long a statement waits for another process's lock. Raises EngineMissing if there is no index or
     the file is none, LockContention if a writer holds it too long, BadInput if permissions deny it.
     """
-    if not write and not os.path.exists(path):
-        raise EngineMissing(f"there is no index yet at {path}", _FIX)
-    require_file(path)
+    if not os.path.isfile(path):
+        _require_place(path, write)
     if not write and sqlite.is_full(os.path.dirname(path)):
         try:
             return _open_unwritable(path, 0)
@@ -60,6 +59,13 @@ def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.C
         connection.close()
         raise
     return connection
+
+
+def _require_place(path: str, write: bool) -> None:
+    """Raise EngineMissing if there is no index to read, or something else than a file in its place."""
+    require_file(path)
+    if not write:
+        raise EngineMissing(f"there is no index yet at {path}", _FIX)
 
 
 def require_file(path: str) -> None:

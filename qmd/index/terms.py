@@ -111,21 +111,27 @@ STOP = frozenset(
     according something anything everything someone anyone everyone""".split()
 )
 
-# English forms that stemming does not bring together.
+# English forms that stemming does not bring together: word, and its stem where the stem is another text.
 _IRREGULAR = (
-    "go goes went gone going|get got gotten|buy bought|make made|take took taken|see saw seen|meet met|lose lost|"
-    "win won|begin began begun|write wrote written|give gave given|find found|feel felt|teach taught|think thought|"
-    "bring brought|leave left|keep kept|speak spoke spoken|know knew known|run ran|come came|become became|"
-    "choose chose chosen|grow grew grown|drive drove driven|eat ate eaten|draw drew drawn|sing sang sung|"
-    "swim swam swum|break broke broken|fall fell fallen|build built|send sent|spend spent|sell sold|hear heard|"
-    "hold held|stand stood|"
-    "understand understood|wear wore worn|sleep slept|fly flew flown|ride rode ridden|throw threw thrown|catch caught|"
-    "fight fought|pay paid|lead led|sit sat|wake woke woken|forget forgot forgotten|hide hid hidden|shoot shot|"
-    "steal stole stolen|show shown|mean meant|deal dealt|dream dreamt|learn learnt|lend lent|bend bent|bite bit bitten|"
-    "blow blew blown|freeze froze frozen|rise rose risen|shake shook shaken|stick stuck|strike struck|"
-    "swear swore sworn|tear tore torn|child children|man men|woman women|person people|foot feet|mouse mice|"
-    "wife wives|life lives|decide decision"
+    "go goes:goe went gone going:go|get got gotten|buy:bui bought|make made|take took taken|see saw seen|meet met|"
+    "lose lost|win won|begin began begun|write wrote written|give gave given|find found|feel felt|teach taught|"
+    "think thought|bring brought|leave:leav left|keep kept|speak spoke spoken|know knew known|run ran|come came|"
+    "become:becom became:becam|choose:choos chose chosen|grow grew grown|drive drove driven|eat ate:at eaten|"
+    "draw drew drawn|sing sang sung|swim swam swum|break broke broken|fall fell fallen|build built|send sent|"
+    "spend spent|sell sold|hear heard|hold held|stand stood|understand understood|wear wore worn|sleep slept|"
+    "fly flew flown|ride rode ridden|throw threw thrown|catch caught|fight fought|pay:pai paid|lead led|sit sat|"
+    "wake woke woken|forget forgot forgotten|hide hid hidden|shoot shot|steal stole stolen|show shown|mean meant|"
+    "deal dealt|dream dreamt|learn learnt|lend lent|bend bent|bite bit bitten|blow blew blown|"
+    "freeze:freez froze frozen|rise rose risen|shake shook shaken|stick stuck|strike struck|swear swore sworn|"
+    "tear tore torn|child children|man men|woman women|person people:peopl|foot feet|mouse:mous mice|wife wives:wive|"
+    "life lives:live|decide:decid decision:decis"
 )
+# Stem → each stem of its group → the word.
+_FORMS: dict[str, dict[str, str]] = {}
+for _group in _IRREGULAR.split("|"):
+    _pairs = [_form.partition(":") for _form in _group.split()]
+    _words = {_stem or _word: _word for _word, _, _stem in _pairs}
+    _FORMS.update(dict.fromkeys(_words, _words))
 # Terms of a long question that are searched for: a pasted log must not cost a minute.
 _MOST_TERMS = 48
 
@@ -134,35 +140,56 @@ class Terms:
     """``phrases[i]`` is an FTS5 phrase of term ``term[i]``; the question has term t ``count[t]`` times.
 
     ``names[t]`` is the term as the user wrote it; ``stems[i]`` the words of phrase i as the index stores them.
+    ``index`` has the term of each phrase by its stems, with spaces between them.
     """
 
-    __slots__ = ("count", "names", "phrases", "stems", "term")
+    __slots__ = ("count", "index", "names", "phrases", "stems", "term")
+
+    if TYPE_CHECKING:
+        phrases: list[str]
+        stems: list[list[str]]
+        term: list[int]
+        count: list[float]
+        names: list[str]
+        index: dict[str, int]
 
     def __init__(self) -> None:
-        self.phrases: list[str] = []
-        self.stems: list[list[str]] = []
-        self.term: list[int] = []
-        self.count: list[float] = []
-        self.names: list[str] = []
+        self.phrases, self.stems, self.term = [], [], []
+        self.count, self.names, self.index = [], [], {}
+
+    def add(self, words: list[str], stems: list[str], count: float = 1.0) -> None:
+        """Add a term with its irregular forms, unless a phrase with these stems is there."""
+        key, number = " ".join(stems), len(self.count)
+        if key in self.index:
+            return
+        self.count.append(count)
+        self.names.append(" ".join(words))
+        self._add_phrase(number, words, stems)
+        for stem, word in _FORMS.get(key, {}).items():
+            if stem not in self.index:
+                self._add_phrase(number, [word], [stem])
+
+    def _add_phrase(self, number: int, words: list[str], stems: list[str]) -> None:
+        self.index[" ".join(stems)] = number
+        self.phrases.append(f'"{" ".join(words)}"')
+        self.stems.append(stems)
+        self.term.append(number)
 
 
 class Analyzer:
     """FTS5's own tokenizers, so that a question is cut and stemmed exactly as the index was."""
 
-    __slots__ = ("_forms", "_plain", "_porter")
+    __slots__ = ("_plain", "_porter")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._porter = _tokenizer(connection, "porter", ["unicode61"])
         self._plain = _tokenizer(connection, "unicode61", [])
-        self._forms: dict[str, list[tuple[str, str]]] | None = None
 
-    def tokens(self, text: str) -> list[tuple[int, str, str]]:
-        """Return (byte offset, stem, word) of each token of ``text``."""
+    def tokens(self, text: str) -> list[tuple[str, str]]:
+        """Return (stem, word) of each token of ``text``."""
         raw = text.encode()
-        return [
-            (start, stem, word)
-            for (start, _, stem), (_, _, word) in zip(self._porter(raw), self._plain(raw), strict=True)
-        ]
+        pairs = zip(self._porter(raw), self._plain(raw), strict=True)
+        return [(stem, word) for (_, _, stem), (_, _, word) in pairs]
 
     def offsets(self, text: str) -> list[tuple[int, int, str]]:
         """Return (first byte, past the last byte, stem) of each token of ``text``."""
@@ -176,87 +203,53 @@ class Analyzer:
         and of the words in that order.
         """
         terms = Terms()
-        index: dict[str, int] = {}
         asked = question.replace(drop, " ", 1) if drop else question
-        chunks = spaced_out(asked).split()
-        content = [(chunk, self.tokens(chunk)) for chunk in chunks]
-        kept = [
-            (chunk, tokens)
-            for chunk, tokens in content
-            if any(word not in STOP for _, _, word in tokens) or (len(tokens) > 1 and _is_code(chunk))
-        ]
+        content = [(chunk, self.tokens(chunk)) for chunk in spaced_out(asked).split()]
+        kept = [(chunk, tokens) for chunk, tokens in content if _tells(chunk, tokens)]
         if drop and not kept:
             return self.analyze(question)  # the date was all there is to look for: its words, then
-        only_stop_words = not kept
         for chunk, tokens in kept or content:
             if len(terms.count) >= _MOST_TERMS:
                 break
-            for _, stem, word in tokens[:_MOST_TERMS]:
-                if only_stop_words or word not in STOP:
-                    self._add(terms, index, stem, word, 1.0)
+            for stem, word in tokens[:_MOST_TERMS]:
+                if kept and word in STOP:
+                    continue
+                if stem in terms.index:
+                    terms.count[terms.index[stem]] += 1.0
+                else:
+                    terms.add([word], [stem])
             if len(tokens) > 1 and _is_code(chunk):
-                words = [word for _, _, word in tokens][:12]
-                self._add_phrase(terms, index, words, [stem for _, stem, _ in tokens][:12], 1.0)
-            self._add_humps(terms, index, chunk)
-        self._add_cjk_pairs(terms, index, asked)
+                terms.add([word for _, word in tokens][:12], [stem for stem, _ in tokens][:12])
+            if chunk[1:].lower() != chunk[1:]:
+                self._add_humps(terms, chunk)
+        if not asked.isascii():
+            _add_cjk_pairs(terms, asked)
         return terms
 
-    def _add(self, terms: Terms, index: dict[str, int], stem: str, word: str, count: float) -> None:
-        if stem in index:
-            terms.count[index[stem]] += count
-            return
-        number = len(terms.count)
-        index[stem] = number
-        terms.count.append(count)
-        terms.names.append(word)
-        _phrase(terms, number, [word], [stem])
-        for other, form in self._irregular().get(stem, ()):
-            if other not in index:
-                index[other] = number
-                _phrase(terms, number, [form], [other])
-
-    def _add_phrase(
-        self, terms: Terms, index: dict[str, int], words: list[str], stems: list[str], count: float
-    ) -> None:
-        key = " ".join(stems)
-        if key not in index:
-            index[key] = len(terms.count)
-            terms.count.append(count)
-            terms.names.append(" ".join(words))
-            _phrase(terms, index[key], words, stems)
-
-    def _add_humps(self, terms: Terms, index: dict[str, int], chunk: str) -> None:
+    def _add_humps(self, terms: Terms, chunk: str) -> None:
         """Add the words inside camel case, at half weight: the whole identifier is the better evidence."""
-        if chunk[1:].lower() == chunk[1:] or chunk.isupper() or not chunk[1:].strip("0123456789").isascii():
-            return
-        for _, stem, word in self.tokens(" ".join(humps(chunk))):
-            if word not in STOP and stem not in index:
-                self._add(terms, index, stem, word, 0.5)
+        if not chunk.isupper() and chunk[1:].strip("0123456789").isascii():
+            for stem, word in self.tokens(" ".join(humps(chunk))):
+                if word not in STOP:
+                    terms.add([word], [stem], 0.5)
 
-    def _add_cjk_pairs(self, terms: Terms, index: dict[str, int], question: str) -> None:
-        """Add pairs of neighbouring characters: single ones say little, and the whole run is seldom found elsewhere."""
-        if question.isascii():
-            return
+
+def _tells(chunk: str, tokens: list[tuple[str, str]]) -> bool:
+    """Return True if a part of the question has another word than stop words, or is code."""
+    return any(word not in STOP for _, word in tokens) or (len(tokens) > 1 and _is_code(chunk))
+
+
+def _add_cjk_pairs(terms: Terms, question: str) -> None:
+    """Add pairs of neighbouring characters: single ones say little, and the whole run is seldom found elsewhere."""
+    run = ""
+    for character in f"{question} ":
+        if is_cjk(character):
+            run += character
+            continue
+        for first, second in zip(run, run[1:], strict=False):  # noqa: RUF007  # itertools is one import more
+            if len(terms.count) < 2 * _MOST_TERMS:
+                terms.add([first, second], [first, second])
         run = ""
-        for character in f"{question} ":
-            if is_cjk(character):
-                run += character
-                continue
-            for first, second in zip(run, run[1:], strict=False):  # noqa: RUF007  # itertools is one import more
-                if len(terms.count) < 2 * _MOST_TERMS:
-                    self._add_phrase(terms, index, [first, second], [first, second], 1.0)
-            run = ""
-
-    def _irregular(self) -> dict[str, list[tuple[str, str]]]:
-        if self._forms is None:
-            forms: dict[str, list[tuple[str, str]]] = {}
-            tokens = iter(self.tokens(_IRREGULAR))
-            for group in _IRREGULAR.split("|"):
-                stems = {stem: word for _, (_, stem, word) in zip(group.split(), tokens, strict=False)}
-                for stem in stems:
-                    forms[stem] = [(other, word) for other, word in stems.items() if other != stem]
-            self._forms = forms
-        return self._forms
 
 
 def humps(identifier: str) -> list[str]:
@@ -290,12 +283,6 @@ def _tokenizer(
 ) -> Callable[[bytes], list[tuple[int, int, str]]]:
     tokenizer: Any = connection.fts5_tokenizer(name, arguments)
     return lambda raw: tokenizer(raw, apsw.FTS5_TOKENIZE_QUERY, None)
-
-
-def _phrase(terms: Terms, number: int, words: list[str], stems: list[str]) -> None:
-    terms.phrases.append('"' + " ".join(words) + '"')
-    terms.stems.append(stems)
-    terms.term.append(number)
 
 
 def _is_code(chunk: str) -> bool:

@@ -12,8 +12,9 @@ from qmd.index.terms import is_cjk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from qmd.index.terms import Terms
     from qmd.vectors.knn import Nearest
 
 # BM25. Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
@@ -218,33 +219,24 @@ def full_match(best: float, perfect: float) -> float:
     return max(best, FULL * perfect)
 
 
-def covered(
-    stems: Sequence[Sequence[str]], term: Sequence[int], count: Sequence[float], held: Sequence[set[int]]
-) -> float:
-    """Return the greatest share (0-1) of a question's terms, by their rarity in general, that one document has.
+def covered(terms: Terms, held: Collection[set[int]]) -> float:
+    """Return the greatest share (0-1) of a question's ``terms``, by their rarity in general, that one document has.
 
-    A document frequency says little in six documents, in which each word is rare. A document with a long word that is
-    rare in general covers ``ENOUGH`` at least: names of things, and the words of all other languages, are seldom
-    chance.
-
-    Args:
-        stems, term, count: as in ``qmd.index.terms.Terms``.
-        held: the terms that each document has.
+    ``held`` is a set of terms a document. A document frequency says little in six documents, in which each word is
+    rare. A document with a long word that is rare in general covers ``ENOUGH`` at least: names of things, and the words
+    of all other languages, are seldom chance.
     """
-    from qmd.search.stems import POWERS, rarity
+    from qmd.search.stems import RARITY, UNKNOWN
 
-    weights = [0.0] * len(count)
-    telling: set[int] = set()
-    for words, index in zip(stems, term, strict=True):
+    weights, telling = [0.0] * len(terms.count), set[int]()
+    for words, index in zip(terms.stems, terms.term, strict=True):
         # The commonest of a term's forms counts, and the rarest word of a phrase.
-        found = count[index] * max(map(rarity, words))
-        weights[index] = min(weights[index], found) if weights[index] else found
+        found = terms.count[index] * max(RARITY.get(word, UNKNOWN) for word in words)
+        weights[index] = min(weights[index] or found, found)
         said = "".join(words)
-        long = len(said) >= (TELLING_CJK if any(map(is_cjk, said)) else TELLING)
-        if long and any(stem not in POWERS for stem in words):
+        least = TELLING if said.isascii() or not any(map(is_cjk, said)) else TELLING_CJK
+        if len(said) >= least and not RARITY.keys() >= set(words):
             telling.add(index)
-    whole = sum(weights)
-    if not whole:
-        return 0.0
-    share = max((sum(weights[index] for index in terms) for terms in held), default=0.0) / whole
-    return max(share, ENOUGH) if any(not telling.isdisjoint(terms) for terms in held) else share
+    whole = sum(weights) or 1.0
+    share = max((sum(weights[index] for index in document) for document in held), default=0.0) / whole
+    return max(share, ENOUGH) if any(not telling.isdisjoint(document) for document in held) else share

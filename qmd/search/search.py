@@ -57,13 +57,12 @@ class Searcher:
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
     # a name of its own.
     _made = 0
+    if TYPE_CHECKING:
+        _rows: list[Located]
 
     def __init__(self, connection: apsw.Connection, second: SecondReader | None = None) -> None:
-        self.connection, self.second = connection, second
-        self.analyzer = Analyzer(connection)
+        self.connection, self.second, self.analyzer = connection, second, Analyzer(connection)
         self.last: Ranking | None = None
-        self._rows: list[Located] = []
-        self._skip = 0
         Searcher._made += 1
         self._function = f"brain_positions_{Searcher._made}"
         connection.register_fts5_function(self._function, self._collect)
@@ -171,6 +170,18 @@ class Ranking:
     of a perfect match. ``best`` is the most points for words. ``evidence`` (0-1) is None if nothing is known about it.
     """
 
+    if TYPE_CHECKING:
+        scored: dict[int, Scored]
+        nearest: Nearest | None
+        evidence: float | None
+        _named: set[int]
+        # The documents of the days that are lifted, as a condition of SQL.
+        _of_days: str
+        _later: Later | None
+        _shown_by_meaning: dict[int, Near]
+        # The terms that each document has, where there are too few passages to know what is rare.
+        _held: dict[int, set[int]] | None
+
     def __init__(
         self,
         searcher: Searcher,
@@ -182,17 +193,9 @@ class Ranking:
         self._searcher, self._connection = searcher, searcher.connection
         self._filters, self._restricted = filters, filters.restrict(searcher.connection)
         self._limit, self._boost, self._meaning = limit, boost, meaning
-        self._named: set[int] = set()
-        # The documents of the days that are lifted, as a condition of SQL.
-        self._of_days = ""
-        self._later: Later | None = None
-        self.nearest: Nearest | None = None
-        self._shown_by_meaning: dict[int, Near] = {}
-        self.scored: dict[int, Scored] = {}
-        self.best, self.full, self._passages = 0.0, 1.0, 0
-        # The terms that each document has, where there are too few passages to know what is rare.
-        self._held: dict[int, set[int]] | None = None
-        self.evidence: float | None = None
+        self._named, self._shown_by_meaning, self.scored = set(), {}, {}
+        self._later = self._held = self.nearest = self.evidence = None
+        self._of_days, self.best, self.full, self._passages = "", 0.0, 1.0, 0
 
     def rank(self, question: str, drop: str = "") -> None:
         """Nominate and score."""
@@ -214,10 +217,7 @@ class Ranking:
         if self._named:
             self._put_named_first()
         self.scores = {document: candidate.points for document, candidate in self.scored.items()}
-        covered = None
-        if self._held is not None:
-            terms = self.terms
-            covered = scoring.covered(terms.stems, terms.term, terms.count, list(self._held.values()))
+        covered = None if self._held is None else scoring.covered(self.terms, self._held.values())
         if meaning is None:
             self.evidence = scoring.evidence(share, self._passages, None, None, covered=covered)
         else:
@@ -353,8 +353,7 @@ class Ranking:
 
     def _weigh(self, total: int) -> None:
         """Weigh the terms by how rare they are among ``total`` passages (0: no passage matches)."""
-        rows = total or 1
-        pairs = list(zip(self.terms.count, self.query.frequencies, strict=True))
+        rows, pairs = total or 1, list(zip(self.terms.count, self.query.frequencies, strict=True))
         self._weights = [count * scoring.idf(rows, frequency) for count, frequency in pairs]
         spans = rows * scoring.SPANS_IN_PASSAGE
         self._span_weights = [count * scoring.idf(spans, frequency) for count, frequency in pairs]
@@ -391,10 +390,9 @@ class Ranking:
             if len(found) >= limit:
                 break
         del found[limit:]
-        analyzer, names = self._searcher.analyzer, self.terms.names
         for hit in found:
-            near = self._shown_by_meaning.get(hit.id)
-            snippets.fill(self._connection, analyzer, hit, self.scored[hit.id], names, near)
+            near, points = self._shown_by_meaning.get(hit.id), self.scored[hit.id]
+            snippets.fill(self._connection, self._searcher.analyzer, hit, points, self.terms.names, near)
             if parts:
                 hit.parts = self.parts(hit.id)
         return found

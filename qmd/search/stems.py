@@ -11,13 +11,6 @@ from math import log
 PARAGRAPHS = 9_470  # paragraphs that were counted
 SELDOM = 2  # the count of paragraphs for a word that the table does not have
 
-
-def rarity(stem: str) -> float:
-    """Return the inverse document frequency of a stem in general: 1 for the commonest to 8 for the rarest."""
-    power = POWERS.get(stem)
-    return log(PARAGRAPHS / (SELDOM if power is None else 1.5 * 2**power))
-
-
 # Stems, as FTS5's porter tokenizer makes them, by the power of two that the number of paragraphs with them reaches.
 _TABLE = {
     11: """
@@ -130,4 +123,9 @@ _TABLE = {
         walk watcher water weak web weekdai whatev whole wildcard wm writabl writer xmlreader xxx zipfil
     """,
 }
-POWERS = {stem: power for power, stems in _TABLE.items() for stem in stems.split()}
+# The inverse document frequency of a stem in general: 1 for the commonest to 8 for the rarest.
+RARITY: dict[str, float] = {}
+for _power, _stems in _TABLE.items():
+    RARITY.update(dict.fromkeys(_stems.split(), log(PARAGRAPHS / (1.5 * 2**_power))))
+# That of a stem that the table does not have.
+UNKNOWN = log(PARAGRAPHS / SELDOM)

@@ -17,7 +17,7 @@ from core.errors import BadInput, BrainError, EngineTimeout, Internal
 from qmd.index import catalogue, store
 from qmd.index.catalogue import Filters
 from runtime.asking import envelope
-from runtime.asking.freshness import Freshness
+from runtime.asking.envelope import Freshness
 from runtime.asking.request import MODES, project_glob, reranks, validate
 from runtime.asking.request import Request as Request
 from runtime.dates import dates
@@ -132,7 +132,7 @@ class Asker:
         """
         timeout_s = request.timeout_s or self._timeout_s
         self._deadline = deadline = store.Deadline(self.connection, timeout_s)
-        inquiry = Inquiry(question, request, deadline)
+        inquiry = Inquiry(question, request, deadline, Filters(self.config.asked))
         self._run(PREPARE, inquiry)
         # Waiting for a lock counts against the deadline, too.
         self.connection.set_busy_timeout(wait_ms(timeout_s))
@@ -238,7 +238,6 @@ class Inquiry:
     """
 
     if TYPE_CHECKING:
-        filters: Filters
         fresh: Freshness
         span: Span | None
         boost: DateBoost | None
@@ -248,8 +247,8 @@ class Inquiry:
         reranking: Reranking | None
         reranked: dict[str, Any] | None
 
-    def __init__(self, question: str, request: Request, deadline: store.Deadline) -> None:
-        self.question, self.request, self.deadline = question, request, deadline
+    def __init__(self, question: str, request: Request, deadline: store.Deadline, filters: Filters) -> None:
+        self.question, self.request, self.deadline, self.filters = question, request, deadline, filters
         self.started, self.now = time.perf_counter(), int(time.time())
         self.mode, self.reason = "lex", _LEXICAL
         self.wanted = request.limit
@@ -273,7 +272,7 @@ def validate_question(asker: Asker, inquiry: Inquiry) -> None:
     for name in request.collections:
         if name not in known:
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
-    inquiry.filters = filters = default_filters(asker.config)
+    filters = inquiry.filters
     filters.since, filters.until = request.since, request.until
     if request.collections:
         filters.collections = tuple(dict.fromkeys(request.collections))
@@ -470,11 +469,6 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     answer["hits"] = entries(inquiry.hits)
     answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
     return answer
-
-
-def default_filters(config: Config) -> Filters:
-    """Return filters for every collection that is asked without being named."""
-    return Filters([name for name, folder in config.collections.items() if folder.include_by_default])
 
 
 def _is_special(inquiry: Inquiry) -> bool:

@@ -1,10 +1,15 @@
-"""A hit as JSON: its docid and uri, its age and trust, how to resume its session (docs/ask.md)."""
+"""What an answer has as JSON (docs/ask.md): its hits, with age and trust, and how far the answer can be behind.
+
+Lexical and semantic freshness are two facts. An index is complete when a run over the configured collections has ended;
+until then, finding nothing says nothing.
+"""
 
 from __future__ import annotations
 
 from os.path import join
 
 from core import clock
+from ingest.pipeline import pulse
 from ingest.roots import RESUME
 from runtime.dates import dates
 
@@ -12,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from core.config import Collection, Config
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
     from qmd.search.snippets import Hit
 
 SCHEME = "qmd://"
@@ -39,14 +47,10 @@ def resume(fields: dict[str, Any]) -> str | None:
     id that a shell would not read as one word gives None.
     """
     command, surface = RESUME.get(str(fields.get("source")), ("", ""))
-    if not command or fields.get("partial") or fields.get("saved_as"):
+    if not command or fields.get("partial") or fields.get("saved_as") or surface not in ("", fields.get("surface")):
         return None
-    if surface and fields.get("surface") != surface:
-        return None
-    identity = str(fields.get("parent") or fields.get("session_id") or "")
-    if not identity or identity.startswith("-") or not _SAFE.issuperset(identity):
-        return None
-    return f"{command} {identity}"
+    identity = str(fields.get("parent") or fields.get("session_id") or "-")
+    return None if identity.startswith("-") or not _SAFE.issuperset(identity) else f"{command} {identity}"
 
 
 def age(instant: int, now: int) -> tuple[int, str]:
@@ -88,7 +92,8 @@ def entry(
     """
     days, label = age(hit.date, now)
     source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
-    folder: Collection | None = config.collections.get(hit.collection)
+    date = clock.iso(hit.date)
+    folder = config.collections.get(hit.collection)
     result: dict[str, Any] = {
         "rank": rank,
         "score": round(hit.score, 4),
@@ -101,7 +106,7 @@ def entry(
         "title": hit.title,
         "line": hit.line,
         "snippet": hit.snippet,
-        "date": clock.iso(hit.date),
+        "date": date,
         "age_days": days,
         "age": label,
         "stale": is_stale(days),
@@ -113,17 +118,15 @@ def entry(
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
         result["superseded_by"] = successor
-    warning = "; ".join(filter(None, (successor and f"superseded by {successor}", age_warning(days))))
-    if warning:
-        result["warning"] = warning
+    if successor or is_stale(days):
+        result["warning"] = "; ".join(filter(None, (successor and f"superseded by {successor}", age_warning(days))))
     if not hit.dated:
         result["date_source"] = "mtime"
     if twin is not None:
         result["representations"] = [place(each, config) for each in (hit, twin)]
     if explain:
         result["explain"] = hit.parts
-    is_clean = hit.is_clean and (twin is None or twin.is_clean)
-    return result if is_clean else as_shown(result)
+    return result if hit.is_clean and (twin is None or twin.is_clean) else as_shown(result)
 
 
 def place(hit: Hit, config: Config) -> dict[str, Any]:
@@ -136,3 +139,63 @@ def place(hit: Hit, config: Config) -> dict[str, Any]:
         "line": hit.line,
         "score": round(hit.score, 4),
     }
+
+
+class Freshness:
+    """``complete``: a run has ended. ``current``: with the collections that are configured now.
+
+    ``embedded``: how many documents have vectors of ``space`` (``provider/model``, the configured one), ``embedded_at``
+    since when.
+    """
+
+    __slots__ = ("as_of", "complete", "current", "documents", "embedded", "embedded_at", "pending", "space")
+
+    if TYPE_CHECKING:
+        as_of: str | None
+        documents: int
+        embedded: int
+        embedded_at: str | None
+
+    def __init__(self, home: Home, config: Config, connection: apsw.Connection) -> None:
+        self.space = config.space
+        keys = ("complete", "as_of", "documents", f"embedded:{config.space}", f"embedded_at:{config.space}")
+        rows: Any = connection.execute("SELECT key, value FROM brain_state WHERE key IN (?, ?, ?, ?, ?)", keys)
+        complete, as_of, documents, embedded, embedded_at = map(dict(rows.fetchall()).get, keys)
+        self.documents, self.embedded = documents or 0, embedded or 0
+        self.complete, self.current = complete is not None, complete == fingerprint(config)
+        # How many wait is not known where other collections were indexed: at least one.
+        self.pending = max(int(not self.current), len(pulse.news(home, config)))
+        self.as_of, self.embedded_at = as_of and clock.iso(as_of), embedded_at and clock.iso(embedded_at)
+
+    def envelope(self) -> dict[str, Any]:
+        """Return the ``freshness`` of an answer."""
+        lacking = max(0, self.documents - self.embedded)
+        fresh = self.embedded_at is not None and not lacking
+        return {
+            "lexical": {"fresh": self.pending == 0, "pending": self.pending, "as_of": self.as_of},
+            "semantic": {"fresh": fresh, "pending": lacking, "as_of": self.embedded_at},
+        }
+
+    def waiting(self) -> str:
+        """Return what an empty answer may lack, as an end to its reason; "" if everything is indexed."""
+        said = ""
+        if self.pending:
+            said += f"; at least {self.pending} changed since the last index run and may hold it"
+        if self.embedded and self.embedded < self.documents:
+            from core.counting import counted
+
+            said += f"; {counted(self.documents - self.embedded, 'document')} without vectors yet"
+        return said
+
+
+def mark_complete(connection: apsw.Connection, config: Config) -> None:
+    """Note that a run over every configured collection has ended."""
+    rows = [("complete", fingerprint(config)), ("as_of", clock.now())]
+    connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+
+
+def fingerprint(config: Config) -> str:
+    """Return the names, folders and masks of the collections as one text, to compare two configurations."""
+    return "\n".join(
+        "\t".join((name, folder.path, folder.pattern, *folder.ignore)) for name, folder in config.collections.items()
+    )

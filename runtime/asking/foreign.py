@@ -14,6 +14,7 @@ from os.path import basename, exists, join
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from core.files import open_regular
 from qmd.index import catalogue, store
+from qmd.index.catalogue import Filters
 from qmd.index.terms import STOP
 from qmd.search.snippets import Hit
 from runtime.asking import absence
@@ -87,7 +88,7 @@ class ForeignAsker(Asker):
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """As ``Asker.ask``; BadInput for what the other program has no way to do, Internal where it fails."""
         timeout = request.timeout_s or self._timeout_s
-        inquiry = Inquiry(question, request, store.Deadline(self.connection, timeout))
+        inquiry = Inquiry(question, request, store.Deadline(self.connection, timeout), Filters(self.config.asked))
         validate_question(self, inquiry)
         refuse(request)
         question, now = inquiry.question, inquiry.now

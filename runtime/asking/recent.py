@@ -12,8 +12,8 @@ from core import clock
 from core.errors import BadInput
 from qmd.index import catalogue
 from qmd.index.store import open_index
-from runtime.asking import absence, documents, envelope, freshness
-from runtime.asking.envelope import as_shown
+from runtime.asking import absence, documents, envelope
+from runtime.asking.envelope import Freshness, as_shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def recent(
         rows = [_row(connection, config, document) for document in walk.listed]
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
-        fresh = freshness.Freshness(home, config, connection)
+        fresh = Freshness(home, config, connection)
         if fresh.complete and not rows:
             absence.require_indexed(home, config, connection)
     finally:

@@ -21,7 +21,7 @@ from ingest.policy.exclusions import Policy
 from qmd.index import catalogue
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update
-from runtime.asking import agents, freshness
+from runtime.asking import agents, envelope
 from runtime.capture import demo
 
 TYPE_CHECKING = False
@@ -202,7 +202,7 @@ def _fill(
     for (collection, _), outcome in written.items():
         if collection in changes:
             changes[collection].precede(outcome)
-    freshness.mark(connection, config)
+    envelope.mark_complete(connection, config)
     registry.note_roots(home)
     if catalogue.has_unjudged(connection):
         from qmd.index.writer import judge

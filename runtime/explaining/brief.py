@@ -17,7 +17,7 @@ from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index, translate
 from runtime.asking import documents, recent
-from runtime.asking.freshness import Freshness
+from runtime.asking.envelope import Freshness
 from runtime.dates import dates
 
 TYPE_CHECKING = False

@@ -76,7 +76,7 @@ def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
 
     ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
     """
-    from runtime.asking.freshness import fingerprint
+    from runtime.asking.envelope import fingerprint
 
     return {
         "path": home.index,

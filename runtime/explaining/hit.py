@@ -23,7 +23,6 @@ from qmd.index.catalogue import Filters
 from qmd.search import explanation
 from qmd.search.explanation import Explanation
 from qmd.search.search import Searcher
-from runtime.asking.ask import default_filters
 from runtime.asking.chronology import date_boost
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri
@@ -135,7 +134,7 @@ def _asked(home: Home, config: Config, question: str, limit: int) -> dict[str, A
 
 def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> str:
     """Return why the document may not answer at all, or ""."""
-    if row.collection not in default_filters(config).collections:
+    if row.collection not in config.asked:
         if row.collection not in config.collections:
             return f"its collection {row.collection!r} is not in the configuration"
         return f"its collection {row.collection!r} is asked only by name: brain ask -c {row.collection} …"

@@ -23,8 +23,8 @@ from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index, translate
 from qmd.search.search import Searcher
-from runtime.asking import absence, freshness
-from runtime.asking.envelope import SCHEME, as_shown, entry
+from runtime.asking import absence
+from runtime.asking.envelope import SCHEME, Freshness, as_shown, entry
 from runtime.asking.request import project_glob, validate
 from runtime.distill.distillate import SECTIONS, WORDS
 from runtime.distill.transcript import TURN
@@ -101,7 +101,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
-        fresh = freshness.Freshness(home, config, connection)
+        fresh = Freshness(home, config, connection)
         if fresh.complete and not newest and not evidence:
             absence.require_indexed(home, config, connection)
     except apsw.Error as error:

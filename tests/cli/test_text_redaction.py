@@ -11,7 +11,7 @@ from core import clock
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.index.writer import put
-from runtime.asking import freshness
+from runtime.asking import envelope
 from runtime.capture import inbox
 from runtime.distill_queue import PendingQueue
 from tests.conftest import Brain
@@ -35,7 +35,7 @@ def shelf(home: Home) -> Shelf:
     connection = open_index(home.index, write=True)
     try:
         put(connection, "inbox", "/".join(noted.parts[-3:]), noted.read_bytes(), noted.stat())
-        freshness.mark(connection, shelf.config)
+        envelope.mark_complete(connection, shelf.config)
     finally:
         connection.close()
     PendingQueue(home).add("inbox", NAME)

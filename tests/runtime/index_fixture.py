@@ -14,7 +14,7 @@ from core.document import render
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.index.writer import put
-from runtime.asking import freshness
+from runtime.asking import envelope
 from runtime.asking.ask import Asker, Request
 
 
@@ -39,7 +39,7 @@ class Shelf:
         connection = open_index(self.home.index, write=True)
         try:
             put(connection, collection, path, data, os.stat(file))
-            freshness.mark(connection, self.config)
+            envelope.mark_complete(connection, self.config)
         finally:
             connection.close()
         return file

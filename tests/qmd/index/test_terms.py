@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from qmd.index.passages import inner_words
-from qmd.index.terms import STOP, Analyzer, Terms, count_cjk, has_cjk, humps, is_cjk, spaced_out
+from qmd.index.terms import _FORMS, STOP, Analyzer, Terms, count_cjk, has_cjk, humps, is_cjk, spaced_out
 from tests.examples import examples
 
 _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL")
@@ -152,6 +152,12 @@ def test_the_words_inside_an_identifier_count_half(analyzer: Analyzer) -> None:
 def test_repeated_words_count_again(analyzer: Analyzer) -> None:
     terms = analyzer.analyze("token penguin tokens")
     assert dict(zip(terms.names, terms.count, strict=True)) == {"token": 2, "penguin": 1}
+
+
+def test_irregular_forms_have_the_stems_of_the_tokenizer(analyzer: Analyzer) -> None:
+    for stem, group in _FORMS.items():
+        assert stem in group
+        assert [found for found, _ in analyzer.tokens(" ".join(group.values()))] == list(group)
 
 
 def test_irregular_forms_are_phrases_of_one_term(analyzer: Analyzer) -> None:

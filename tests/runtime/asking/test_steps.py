@@ -24,9 +24,8 @@ def hit(number: int, path: str, score: float, collection: str = "brain", **field
 
 
 def inquiry(*hits: Hit, question: str = "walrus", **given: Any) -> Inquiry:
-    made = Inquiry(question, Request(**given), Deadline(apsw.Connection(":memory:"), 1.0))
+    made = Inquiry(question, Request(**given), Deadline(apsw.Connection(":memory:"), 1.0), Filters())
     made.hits = list(hits)
-    made.filters = Filters()
     return made
 
 
