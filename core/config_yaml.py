@@ -87,8 +87,8 @@ COLLECTION = {
     "trust": _one_of(TRUST),
     "quota": Rule(_NUMBER, lambda value: 0 < value <= 1, "lie in (0, 1]"),
 }
+SOURCE = {"roots": _texts("folders", "roots: [~/old/.claude/projects]")}
 CHROME = {
-    "roots": _texts("folders", "roots: [~/old/.claude/projects]"),
     "mode": _one_of(CHROME_MODES, "mode: allow"),
     **{name: _texts("texts", f"{name}: [example.com]") for name in ("allow", "deny", "nsfw_words", "noise_words")},
     "nsfw": Rule(bool),
@@ -166,6 +166,8 @@ _RULES: dict[str, Mapping[str, Rule]] = {
     "telemetry": {},
     "sources": {},
 }
+# Source → the rules of its own keys. Sources without rules may have any.
+_OF_SOURCES = {"chrome": CHROME}
 # Sections with keys that other versions of the program may read.
 _OPEN = ("ask", "telemetry", "sources")
 _SECTIONS = (
@@ -231,9 +233,9 @@ def parse(path: str) -> dict[str, Any]:
     for section in _RULES:
         check(path, section, _mapping(path, f"`{section}:`", data.get(section) or None))
     for name, entry in (data.get("sources") or {}).items():
-        rules = CHROME if name == "chrome" else {"roots": CHROME["roots"]}
         where = f"source {name!r}"
-        _check(path, where, _mapping(path, where, entry), rules, is_open=name != "chrome")
+        rules = _OF_SOURCES.get(name, {})
+        _check(path, where, _mapping(path, where, entry), {**SOURCE, **rules}, is_open=not rules)
     plain: dict[str, Any] = _plain(data)
     if (plain.get("ask") or {}).get("serve") is False:
         plain["ask"]["serve"] = "off"

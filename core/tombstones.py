@@ -22,7 +22,7 @@ from core.files import read_or_none, write_atomic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from core.home import Home
     from core.locks import FileLock
@@ -32,8 +32,6 @@ FILE = "tombstones.json"
 MARK = "tombstones.once"
 _LOCK_WAIT_S = 10.0
 _HIDDEN = "sha256:"
-# Sources with units called after something that a person may want to be forgotten.
-_CALLED = ("git",)
 
 Tombstone = tuple[str, str]
 # Between a unit and the digests of its content. No agent's id begins with the sign.
@@ -77,18 +75,23 @@ class Tombstones:
     be read for want of it.
     """
 
-    __slots__ = ("_held", "_path")
+    __slots__ = ("_held", "_hiding", "_path")
 
     def __init__(self, home: Home) -> None:
         self._path = join(home.state, FILE)
-        self._held = _read(self._path)
+        self._hold(_read(self._path))
+
+    def _hold(self, held: dict[Tombstone, str]) -> None:
+        self._held = held
+        # The sources with hidden units: for the others no name is hashed.
+        self._hiding = {source for source, unit in held if unit.startswith(_HIDDEN)}
 
     def __len__(self) -> int:
         return len(self._held)
 
     def covers(self, source: str, unit: str) -> bool:
         """Return True if a unit was forgotten, by itself or with its session; by content, only by itself."""
-        if source in _CALLED and not unit.startswith(_HIDDEN) and (source, hidden(unit)) in self._held:
+        if source in self._hiding and not unit.startswith(_HIDDEN) and (source, hidden(unit)) in self._held:
             return True
         if is_by_content((source, unit)):
             return (source, unit) in self._held
@@ -106,7 +109,7 @@ class Tombstones:
         """Add some, durably; keep what other processes wrote meanwhile. Raises OSError, LockContention."""
         now = clock.iso(clock.now())
         with self._alone():
-            self._held = _read(self._path)
+            self._hold(_read(self._path))
             for mark in marks:
                 self._held.setdefault(mark, now)
             self._write()
@@ -114,21 +117,26 @@ class Tombstones:
     def lift(self, marks: Iterable[Tombstone]) -> int:
         """Remove some and return how many there were; keep what others wrote meanwhile. Raises as ``add``."""
         with self._alone():
-            self._held = _read(self._path)
+            self._hold(_read(self._path))
             gone = [mark for mark in marks if self._held.pop(mark, None) is not None]
             if gone:
                 self._write()
         return len(gone)
 
-    def hide(self, test: Callable[[str], bool]) -> None:
-        """Let no tombstone be called by a name that passes ``test``; it keeps away the same. Raises as ``add``."""
-        if not any(source in _CALLED and test(unit) for source, unit in self._held):
+    def hide(self, sources: Collection[str], test: Callable[[str], bool]) -> None:
+        """Replace units of ``sources`` that pass ``test`` by ``hidden`` names, which keep away the same.
+
+        Raises as ``add``.
+        """
+        if not any(source in sources and test(unit) for source, unit in self._held):
             return
         with self._alone():
-            self._held = {
-                (source, hidden(unit) if source in _CALLED and test(unit) else unit): at
-                for (source, unit), at in _read(self._path).items()
-            }
+            self._hold(
+                {
+                    (source, hidden(unit) if source in sources and test(unit) else unit): at
+                    for (source, unit), at in _read(self._path).items()
+                }
+            )
             self._write()
 
     def _alone(self) -> FileLock:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from core.errors import BrainError
     from core.home import Home
     from ingest.pipeline.ledger import Ledger
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.shadow import Shadow
     from ingest.raw.store import RawStore
     from ingest.source import OnWritten, Progress
+
+
+class Daily(NamedTuple):
+    """A scheduled run once a day, at ``hour`` and ``minute`` of the machine's local time."""
+
+    summary: str
+    hour: int
+    minute: int
+
+
+class Loss(NamedTuple):
+    """Something that a collector's own archive has lost, or a fault of it, as the doctor reports it.
+
+    ``id`` never changes (``ops.checks.finding``); ``fix`` is a command.
+    """
+
+    id: str
+    severity: str
+    evidence: str
+    fix: str
 
 
 class Options:
@@ -45,6 +66,25 @@ class Collector(Source):
     """A source with a ``run`` of its own; read only when it is named."""
 
     on_request = is_collector = grows = True
+    # When `brain schedule` runs the source, None for never.
+    daily: Daily | None = None
+    # The collector's own archive, a database below ``raw/``; "" for none.
+    own_archive = ""
+
+    def examine(self, home: Home, path: str) -> None:
+        """Raise ``damaged`` if the collector's own archive at ``path`` is damaged."""
+        del home, path
+
+    def damaged(self, path: str, error: object) -> BrainError:
+        """Return the failure of a collector's own archive that SQLite cannot read."""
+        from core.errors import Internal
+
+        return Internal(f"{path} is damaged: {error}", "brain doctor")
+
+    def losses(self, home: Home) -> Iterator[Loss]:
+        """Yield the losses and faults of the collector's own archive."""
+        del home
+        return iter(())
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         """Collectors read nothing as sessions."""

@@ -30,6 +30,8 @@ GROUP = "brain.sources"
 ON_REQUEST = ("chrome", "code", "git")
 # Brain's own, in the order in which sources run; those on request last.
 BUILTIN = (*roots.ROOTS, *ON_REQUEST)
+# Brain's own that no run reads, because a person adds their documents: ``source`` of a document → package.
+ADDED = {"article": "articles"}
 # The source that every run looks for. A folder that is given without a source has its files.
 DEFAULT = BUILTIN[0]
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
@@ -83,6 +85,15 @@ def find(name: str) -> Source | None:
         found: Source = module.SOURCE
         return found
     return _plugins().get(name)
+
+
+def maker(name: str) -> Source:
+    """Return the source that makes documents of this ``source``; one with every default if there is none."""
+    if name in ADDED:
+        module = __import__(f"ingest.sources.{ADDED[name]}.source", fromlist=["SOURCE"])
+        added: Source = module.SOURCE
+        return added
+    return find(name) or Source()
 
 
 def package(name: str) -> str:

@@ -68,6 +68,10 @@ class Source:
     reads_projects = False
     # True if a source on request is read at each change of its files, once a person has indexed them.
     is_watched = False
+    # True if a unit is named after something of a person's, such as a repository: its tombstone may hide the name.
+    hides_units = False
+    # Days after which the tool deletes a transcript by default, 0 if it keeps them.
+    deletes_after_days = 0
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return where the tool keeps its files according to its variables and settings, whether or not they exist."""
@@ -164,6 +168,11 @@ class Source:
         """
         del path, data
         return None
+
+    def deletes_after(self, root: str) -> int:
+        """Return after how many days without a change the tool deletes a transcript below a root, 0 for never."""
+        del root
+        return self.deletes_after_days
 
     def dropped(self, path: str, held: bytes, before: bytes, now: bytes, read: bytes) -> bytes:
         """Return the content that a file has dropped: ``held``, and the pieces of ``before`` that ``now`` lacks.

@@ -24,20 +24,19 @@ from core.files import read_or_none
 from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_folder, make_private
 from core.sqlite import connect
 from core.tombstones import FILE as TOMBSTONES
+from ingest import registry
 from ingest.archive import archive
 from ingest.archive.verifier import broken
 from ingest.pipeline import remade
-from ingest.sources.chrome import archive as chrome_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.config import Config
     from ingest.archive.verifier import Broken
+    from ingest.collector import Collector
 
 RAW = "raw"
-# Below raw/: the archive's catalogue, and the visits of browsers.
-DATABASES = ("catalogue.sqlite", "chrome.sqlite")
 SOURCES = join("state", "sources.sqlite")
 FORGETTING = "forgetting.json"
 # Below state/: unfinished work, copies of other programs' databases, a cache, and the key to this machine's servers.
@@ -115,7 +114,8 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
     for path in sorted(databases, key=lambda path: path != first):
         with _naming(home, path):
             database(path, join(folder, relpath(path, home.root)))
-    for path in (*(join(home.root, RAW, name) for name in DATABASES), home.index):
+    names = (archive.CATALOGUE, *_own_archives())
+    for path in (*(join(home.root, RAW, name) for name in names), home.index):
         if os.path.isfile(path):
             with _naming(home, path):
                 database(path, join(folder, relpath(path, home.root)))
@@ -130,6 +130,11 @@ def _copy(home: Home, config: Config, folder: str) -> list[str]:
     return outside
 
 
+def _own_archives() -> dict[str, Collector]:
+    """Return the databases below raw/ that collectors keep themselves, by name."""
+    return {each.own_archive: each for each in registry.collectors() if each.own_archive}
+
+
 @contextlib.contextmanager
 def _naming(home: Home, path: str) -> Iterator[None]:
     """Raise an error that names the database at ``path`` if it is emptied or damaged. Errors of the index pass
@@ -141,15 +146,17 @@ def _naming(home: Home, path: str) -> Iterator[None]:
             archive.refuse_emptied(path)
             yield
         return
+    own: Collector | None = None
     if dirname(path) == home.path(RAW):
-        chrome_archive.examine(home, path)
+        own = _own_archives()[basename(path)]
+        own.examine(home, path)
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
         if path == home.index:
             raise
-        if basename(path) in DATABASES:
-            raise chrome_archive.damaged(path, remade.reason(error)) from error
+        if own is not None:
+            raise own.damaged(path, remade.reason(error)) from error
         message = f"{path} is damaged: {remade.reason(error)}"
         raise Internal(message, f"mv {path} {path}.damaged; brain index makes it again") from error
 

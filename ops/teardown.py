@@ -21,7 +21,7 @@ from core.locks import FileLock
 from ops.install import hooks, installed, skills
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
-from ops.schedule.jobs import JOBS
+from ops.schedule.jobs import every_job
 from runtime.explaining import installation
 from runtime.resident import control
 
@@ -161,9 +161,9 @@ def _left(
     for path in outside["completions"]:
         if lexists(path):
             yield {"what": "completion", "path": path, "why": "edited by you; remove it by hand"}
-    ours = {schedule_files.label(job, where) for job in JOBS}
-    ours |= {schedule_files.unit(job, where) for job in JOBS}
-    commands = {" ".join(schedule_files.command_line(job, where)) for job in JOBS}
+    ours = {schedule_files.label(job, where) for job in every_job()}
+    ours |= {schedule_files.unit(job, where) for job in every_job()}
+    commands = {" ".join(schedule_files.command_line(job, where)) for job in every_job()}
     for job in installation.schedule()["jobs"]:
         if job["name"] in ours or any(command in job["name"] for command in commands):
             yield _still("schedule", job["file"], failures)

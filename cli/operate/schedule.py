@@ -110,7 +110,7 @@ def _run(args: Args, context: Context) -> int:
 
     if len(args.words) != 1:
         raise BadInput(
-            "`brain schedule run` takes one job", f"one of: {', '.join(job.name for job in schedule_jobs.JOBS)}"
+            "`brain schedule run` takes one job", f"one of: {', '.join(job.name for job in schedule_jobs.every_job())}"
         )
     job = schedule_jobs.job(args.words[0])
     context.fields["job"] = job.name

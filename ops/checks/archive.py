@@ -7,14 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 from core.counting import counted
-from core.errors import BadInput, BrainError, DiskFull, EngineMissing, Refused
+from core.errors import BrainError, EngineMissing, Refused
 from core.text import one_line
 from ingest import registry
 from ingest.archive import verifier
 from ingest.archive.archive import CATALOGUE, FOLDER
 from ingest.pipeline import remade
 from ingest.policy.exclusions import Policy
-from ingest.sources.chrome import archive as chrome_archive
 from ops.backup import backup, packing
 from ops.checks.finding import CheckContext, Finding
 from runtime.capture.indexing import index
@@ -147,24 +146,10 @@ def _repair(context: CheckContext, source: str) -> str:
 
 
 def visits(context: CheckContext) -> Iterator[Finding]:
-    """The archive of visits is whole, and it holds the visits of every day that has a document."""
-
-    path = chrome_archive.place(context.home)
-    out = chrome_archive.way_out(path)
-    if not os.path.exists(path):
-        if days := len(chrome_archive.days_there(context.home)):
-            yield Finding("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
-    else:
-        try:
-            lost = sorted(chrome_archive.examine(context.home, path))
-        except (BadInput, DiskFull):
-            raise  # nothing is damaged
-        except BrainError as error:
-            yield Finding("visits-damaged", "error", error.message, error.fix)
-            return
-        if lost:
-            said = f"{counted(len(lost), 'day')} of browsing stand as they were made of visits that are lost: {lost[0]}"
-            yield Finding("visits-lost", "notice", said + ", …" * (len(lost) > 1), out)
+    """The archives that sources keep themselves, such as the visits of browsers, are whole."""
+    for source in registry.collectors():
+        for loss in source.losses(context.home):
+            yield Finding(loss.id, loss.severity, loss.evidence, loss.fix)
 
 
 CHECKS = (whole, all_named, visits)

@@ -16,6 +16,7 @@ from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, skills
 from qmd.index import catalogue
 from runtime.explaining.installation import claude_folder
+from runtime.hooks.hooks import SOURCE as HOOKED
 from runtime.resident import control
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _newest_session(context: CheckContext, project: str) -> int:
         return 0
     try:
         for _, _, path, _, _, ended, _, source, folder in catalogue.walk(context.index, ("source", "project")):
-            mine = source == "claude" and ended <= context.now and not path.startswith("machines/")
+            mine = source == HOOKED and ended <= context.now and not path.startswith("machines/")
             if mine and (not project or f"{folder or ''}/".startswith(f"{project}/")):
                 return int(ended)
     except (BrainError, apsw.Error):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput
 from core.home import checkout
 from ops.install import program
-from ops.schedule.jobs import FINDINGS, JOBS, Job
+from ops.schedule.jobs import FINDINGS, Job, every_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ def setting(home: Home, environ: Mapping[str, str]) -> Setting:
         if any(ord(character) < 32 for character in text):
             raise BadInput(f"a scheduler's file cannot hold the path {text!r}", "move it to a folder with a plain name")
     root = checkout() or ""
-    there = root and all(isfile(join(root, job.script)) for job in JOBS if job.script)
+    there = root and all(isfile(join(root, job.script)) for job in every_job() if job.script)
     return Setting(command, variables, root if there else "", tag)
 
 
@@ -185,7 +185,7 @@ def examples() -> dict[str, str]:
     linux = Setting(("/home/you/brain/.venv/bin/brain",), {"BRAIN_SURFACE": "launchd"}, "/home/you/brain")
     made: dict[str, str] = {}
     for scheduler, place in EXAMPLES.items():
-        for name, content in files(scheduler, JOBS, mac if scheduler == "launchd" else linux).items():
+        for name, content in files(scheduler, every_job(), mac if scheduler == "launchd" else linux).items():
             made[place if scheduler == "cron" else join(place, name)] = content
     return made
 

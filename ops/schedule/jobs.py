@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import LOCKED, OK, REFUSED, BadInput
+from ingest import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ class Job:
 
 
 # The minutes are odd on purpose: jobs of many programs start on the hour.
-JOBS: tuple[Job, ...] = (
+_BEFORE = (
     Job(
         "doctor",
         "is everything as it should be; a finding becomes a notification",
@@ -67,13 +68,8 @@ JOBS: tuple[Job, ...] = (
             Step(("distill", "--from-pending", "--limit", "50"), 1800, cheap=False, fine=(OK, LOCKED)),
         ),
     ),
-    Job(
-        "chrome",
-        "the browser's new days into the corpus",
-        hour=12,
-        minutes=(37,),
-        steps=(Step(("index", "--source", "chrome"), 1800, fine=(OK, LOCKED)),),
-    ),
+)
+_AFTER = (
     Job(
         "acceptance",
         "the verdict on a week that is over: continue, pivot or teardown",
@@ -84,12 +80,29 @@ JOBS: tuple[Job, ...] = (
 )
 
 
+def every_job() -> tuple[Job, ...]:
+    """Return all jobs: Brain's own, and one for each source that is read daily (``Collector.daily``)."""
+    sources = (
+        Job(
+            source.name,
+            source.daily.summary,
+            hour=source.daily.hour,
+            minutes=(source.daily.minute,),
+            steps=(Step(("index", "--source", source.name), 1800, fine=(OK, LOCKED)),),
+        )
+        for source in registry.collectors()
+        if source.daily is not None
+    )
+    return (*_BEFORE, *sources, *_AFTER)
+
+
 def job(name: str) -> Job:
     """Return the job of that name. Raises BadInput."""
-    for each in JOBS:
+    known = every_job()
+    for each in known:
         if each.name == name:
             return each
-    raise BadInput(f"there is no job {name!r}", f"one of: {', '.join(each.name for each in JOBS)}")
+    raise BadInput(f"there is no job {name!r}", f"one of: {', '.join(each.name for each in known)}")
 
 
 def previous(which: Job, now: float) -> float:

@@ -17,7 +17,7 @@ from core.files import read_or_none, write_atomic
 from ops.install import installed
 from ops.schedule import files as schedule_files
 from ops.schedule import run as schedule_run
-from ops.schedule.jobs import JOBS, Job, upcoming
+from ops.schedule.jobs import Job, every_job, upcoming
 from runtime.explaining import installation
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def chosen(names: Sequence[str]) -> tuple[Job, ...]:
     from ops.schedule.jobs import job
 
     wanted = [job(name) for name in names]
-    return tuple(each for each in JOBS if not wanted or each in wanted)
+    return tuple(each for each in every_job() if not wanted or each in wanted)
 
 
 def files(scheduler: str, jobs: Sequence[Job], where: Setting) -> list[dict[str, str]]:
@@ -105,7 +105,7 @@ def status(home: Home, scheduler: str, where: Setting) -> dict[str, Any]:
     known = {job["file"]: job for job in installation.schedule()["jobs"] if job["file"] != "crontab -l"}
     runs = schedule_run.read(home)
     now = time.time()
-    jobs = [_job(home, job, scheduler, where, known, runs.get(job.name), now) for job in JOBS]
+    jobs = [_job(home, job, scheduler, where, known, runs.get(job.name), now) for job in every_job()]
     return {"scheduler": scheduler, "jobs": jobs}
 
 
@@ -174,7 +174,7 @@ def _ours(home: Home, where: Setting) -> list[str]:
     present = [
         file["path"]
         for scheduler in ("launchd", "systemd")
-        for file in files(scheduler, JOBS, where)
+        for file in files(scheduler, every_job(), where)
         if os.path.lexists(file["path"])
     ]
     begin, end = schedule_files.marks(where)

@@ -16,8 +16,6 @@ from core.document import split
 from core.files import open_regular, read_or_none
 from core.tombstones import by_content, digests, hidden, is_by_content
 from ingest import forgetting, registry
-from ingest.source import Source
-from ingest.sources.articles.source import SOURCE as ARTICLES
 from runtime.asking.documents import Row, Selection, resolve, select
 from runtime.forgetting.verify_erasure import holds
 
@@ -33,13 +31,8 @@ if TYPE_CHECKING:
 
 
 # Values of ``source`` of documents that have an identity of their own.
-NAMED = frozenset(("note", ARTICLES.name))
+NAMED = frozenset(("note", *registry.ADDED))
 PLAIN = "document"
-
-
-def maker(source: str) -> Source:
-    """Return the source that makes documents of this ``source``; one with every default if there is none."""
-    return ARTICLES if source == ARTICLES.name else registry.find(source) or Source()
 
 
 def mark(fields: Mapping[str, Any], digest: str) -> Tombstone:
@@ -58,7 +51,7 @@ def others(fields: Mapping[str, Any], body: Callable[[], str]) -> list[Tombstone
     """Return the further tombstones of a document: for the place it came from, and for the content it was made of."""
     source, session, place = (str(fields.get(name) or "") for name in ("source", "session_id", "place"))
     found = [(source, place)] if source in NAMED and place else []
-    made_of = maker(source).made_of(fields, body)
+    made_of = registry.maker(source).made_of(fields, body)
     return [*found, by_content(source, session, made_of)] if made_of and session else found
 
 
@@ -78,7 +71,7 @@ class Meant:
         if not self._marks.isdisjoint(_units(source, meta)):
             return True
         # A day of which some commits were never forgotten stays: the source makes it of these when it reads next.
-        made_of = set(maker(source).made_of(meta, lambda: body))
+        made_of = set(registry.maker(source).made_of(meta, lambda: body))
         return bool(made_of) and made_of <= self._digests.get(source, set())
 
     def keeping_away(self, data: bytes) -> list[Tombstone]:
@@ -178,12 +171,12 @@ def partly(picked: list[Row], rows: list[Row]) -> set[int]:
 def _called(row: Row) -> tuple[str, str] | None:
     """Return (source, the name that documents of the same content share), None if there is none."""
     source = str(row.fields.get("source") or "")
-    name = maker(source).shared_name(row.fields, row.path)
+    name = registry.maker(source).shared_name(row.fields, row.path)
     return (source, name) if name else None
 
 
 def _digests(row: Row) -> list[str]:
-    return maker(str(row.fields.get("source"))).made_of(row.fields, lambda: body_of(row))
+    return registry.maker(str(row.fields.get("source"))).made_of(row.fields, lambda: body_of(row))
 
 
 def is_distilled(row: Row) -> bool:

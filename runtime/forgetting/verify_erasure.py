@@ -24,7 +24,7 @@ from core.files import is_left_over, read_or_none, sweep_temporaries, write_atom
 from core.git import run as run_git
 from core.home import CORPUS, LOCAL, RECORDS, Home
 from core.tombstones import Tombstones
-from ingest import forgetting
+from ingest import forgetting, registry
 from ingest.pipeline import pulse
 from runtime import distill_queue
 
@@ -180,7 +180,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     pulse.leave_out(home, says)
     forgetting.let_go(home, says)
     forgetting.forget_repositories(home, says)
-    Tombstones(home).hide(says)
+    Tombstones(home).hide([each.name for each in registry.collectors() if each.hides_units], says)
 
 
 def unsettled(home: Home) -> list[str]:

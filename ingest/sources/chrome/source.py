@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.config import load as load_config
+from core.counting import counted
 from core.document import render, split
+from core.errors import BadInput, BrainError, DiskFull
 from core.files import NO_ROOM
 from core.home import Home, shipped
 from core.sqlite import is_full
 from core.version import DOCUMENT, REDACTION
-from ingest.collector import Collector
+from ingest.collector import Collector, Daily, Loss
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.run import account_for_the_rest, vanished
 from ingest.pipeline.shadow import in_memory
@@ -32,7 +34,18 @@ from ingest.pipeline.state import FileRow, State, known
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
 from ingest.raw.store import SourceFile
 from ingest.session.zones import day_number, system_zone
-from ingest.sources.chrome.archive import COLLECTION, Archive, damaged, days_with, place, refuse_emptied
+from ingest.sources.chrome.archive import (
+    COLLECTION,
+    FILE,
+    Archive,
+    damaged,
+    days_there,
+    days_with,
+    examine,
+    place,
+    refuse_emptied,
+    way_out,
+)
 from ingest.sources.chrome.history import NotHistory, compose, read
 from ingest.web.policy import Policy
 
@@ -80,6 +93,8 @@ class Chrome(Collector):
     name = NAME
     collection = COLLECTION
     is_watched = True
+    daily = Daily("the browser's new days into the corpus", 12, 37)
+    own_archive = FILE
 
     def places(self, environ: Environ | None = None) -> list[str]:
         """Return the folders of profiles of every known browser on this system."""
@@ -115,6 +130,31 @@ class Chrome(Collector):
 
     def is_archived(self, home: Home) -> bool:
         return os.path.exists(place(home))
+
+    def examine(self, home: Home, path: str) -> None:
+        examine(home, path)
+
+    def damaged(self, path: str, error: object) -> BrainError:
+        return damaged(path, error)
+
+    def losses(self, home: Home) -> Iterator[Loss]:
+        """Yield one loss for all days of which the archive lacks the visits, or the archive's damage."""
+        path = place(home)
+        out = way_out(path)
+        if not os.path.exists(path):
+            if days := len(days_there(home)):
+                yield Loss("visits-lost", "warning", f"{path} is gone, of which {counted(days, 'day')} were made", out)
+            return
+        try:
+            lost = sorted(examine(home, path))
+        except (BadInput, DiskFull):
+            raise  # nothing is damaged
+        except BrainError as error:
+            yield Loss("visits-damaged", "error", error.message, error.fix)
+            return
+        if lost:
+            said = f"{counted(len(lost), 'day')} of browsing stand as they were made of visits that are lost: {lost[0]}"
+            yield Loss("visits-lost", "notice", said + ", …" * (len(lost) > 1), out)
 
     def archived_with(self, home: Home, test: Callable[[bytes], bool]) -> set[str]:
         """Return the days of which a visit, shown or not, passes ``test``. Raises Internal and apsw.Error."""

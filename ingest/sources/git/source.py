@@ -65,6 +65,7 @@ class Git(RepositoryCollector):
     collection = COLLECTION
     state_file = FILE
     reads_projects = True
+    hides_units = True
     by_repository = (("documents", "repository"), ("tips", "name"))
 
     def default_roots(

@@ -16,10 +16,12 @@ from ops import teardown
 from ops.install import hooks, installed, skills
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
-from ops.schedule.jobs import JOBS
+from ops.schedule.jobs import every_job
 from runtime.capture import indexing
 from runtime.capture.capture import capture
 from tests.conftest import Brain
+
+JOBS = every_job()
 
 
 @pytest.fixture

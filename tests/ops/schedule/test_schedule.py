@@ -26,11 +26,13 @@ from ops.schedule import jobs as schedule_jobs
 from ops.schedule import run as schedule_run
 from ops.schedule import schedule
 from ops.schedule.files import Setting
-from ops.schedule.jobs import JOBS, Job, Step
+from ops.schedule.jobs import Job, Step, every_job
 
 ROOT = Path(__file__).resolve().parents[3]
 WHERE = Setting(("/opt/my brain/bin/brain",), {"BRAIN_HOME": "/x y/100%", "BRAIN_SURFACE": "launchd"}, tag="ab12")
 _TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)
+
+JOBS = every_job()
 
 
 def tool(folder: Path, name: str, script: str) -> None:

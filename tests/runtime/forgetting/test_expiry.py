@@ -15,10 +15,10 @@ import pytest
 from core import config
 from core.home import Home
 from ingest.pipeline import state
+from ingest.sources.claude import source as claude
 from runtime.capture.indexing import index
 from runtime.explaining.explain import report
-from runtime.forgetting import expiry
-from runtime.forgetting.expiry import expiring, period
+from runtime.forgetting.expiry import expiring
 from tests.ingest.transcripts import OTHER, SESSION, Script, save
 
 DAY = 86_400
@@ -26,7 +26,7 @@ DAY = 86_400
 
 @pytest.fixture(autouse=True)
 def _no_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "MANAGED", ())
+    monkeypatch.setattr(claude, "MANAGED", ())
 
 
 @pytest.fixture
@@ -76,10 +76,10 @@ def test_what_is_archived_as_it_is_is_safe(home: Home, transcripts: Path) -> Non
 )
 def test_the_period_is_the_machines_own(claude_root: Path, settings: Any, days: int) -> None:
     (claude_root / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    assert period(str(claude_root)) == days
+    assert claude.SOURCE.deletes_after(str(claude_root / "projects")) == days
     for broken in ("{broken", "[" * 100_000):
         (claude_root / "settings.json").write_text(broken, encoding="utf-8")
-        assert period(str(claude_root)) == 30
+        assert claude.SOURCE.deletes_after(str(claude_root / "projects")) == 30
 
 
 def test_what_an_administrator_has_set_goes_first(
@@ -87,10 +87,10 @@ def test_what_an_administrator_has_set_goes_first(
 ) -> None:
     (claude_root / "settings.json").write_text('{"cleanupPeriodDays": 90}', encoding="utf-8")
     managed = tmp_path / "managed-settings.json"
-    monkeypatch.setattr(expiry, "MANAGED", (str(managed),))
-    assert period(str(claude_root)) == 90
+    monkeypatch.setattr(claude, "MANAGED", (str(managed),))
+    assert claude.SOURCE.deletes_after(str(claude_root / "projects")) == 90
     managed.write_text('{"cleanupPeriodDays": 9}', encoding="utf-8")
-    assert period(str(claude_root)) == 9
+    assert claude.SOURCE.deletes_after(str(claude_root / "projects")) == 9
 
 
 def test_the_report_warns(home: Home, transcripts: Path) -> None:
