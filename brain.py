@@ -32,6 +32,7 @@ GROUPS = {
         "trace": "follow an answer to its raw record, and list what changed since",
         "explain": "show what is installed, indexed and broken, or why a hit ranks where it does",
         "export": "write hits or a collection to files",
+        "web": "look at your memory in the browser",
     },
     "capture": {
         "inbox": "note a decision, an idea or a preference",

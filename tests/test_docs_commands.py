@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # They serve until they are ended, or speak to somebody else's machine.
-_LASTING = re.compile(r"^brain (mcp|serve|watch|sync|qmd mcp|schedule (install|run)|teardown|eval|distill --llm)\b")
+_LASTING = re.compile(r"^brain (mcp|serve|watch|web|sync|qmd mcp|schedule (install|run)|teardown|eval|distill --llm)\b")
 _NOT_TAKEN = re.compile(
     r"unknown option|has no subcommand|takes no arguments|needs a value|unknown command|needs a sub"
 )

@@ -29,13 +29,6 @@ def run(verb: str, args: Args, context: Context) -> int:
     return _edit(args, context, stored) if verb == "edit" else _remove(args, context, stored)
 
 
-def _item(stored: Stored) -> dict[str, Any]:
-    item: dict[str, Any] = {"entry_id": stored.entry_id, "type": stored.type, "title": stored.title}
-    item["path"] = stored.path
-    item |= {name: stored.meta.get(name) for name in ("date", "project", "tags", "supersedes", "superseded_by")}
-    return item
-
-
 def _list(args: Args, context: Context) -> int:
     from itertools import islice
 
@@ -44,7 +37,7 @@ def _list(args: Args, context: Context) -> int:
     if args.words:
         raise BadInput("`brain inbox list` takes no arguments", 'brain ask "…" -c inbox searches the entries')
     chosen = (stored for stored in entries.entries(context.home) if not args.type or stored.type == args.type)
-    items: list[dict[str, Any]] = shown([_item(stored) for stored in islice(chosen, args.limit)])
+    items: list[dict[str, Any]] = shown([entries.item(stored) for stored in islice(chosen, args.limit)])
     if args.json:
         context.emit({"schema": 1, "ok": True, **({} if items else {"error": "no_results"}), "entries": items})
     elif not items:
@@ -56,9 +49,11 @@ def _list(args: Args, context: Context) -> int:
 
 
 def _show(args: Args, context: Context, stored: Stored) -> int:
+    from runtime.capture import entries
+
     if args.json:
         grounds = {name: stored.meta.get(name) for name in ("why", "alternatives")}
-        context.emit({"schema": 1, "ok": True, **_item(stored), **grounds, "body": stored.body})
+        context.emit({"schema": 1, "ok": True, **entries.item(stored), **grounds, "body": stored.body})
     else:
         write(printable(shown(stored.body).rstrip()) + "\n")
         for name in ("supersedes", "superseded_by"):

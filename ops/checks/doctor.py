@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -42,6 +43,9 @@ CHECKS: tuple[Check, ...] = (
 _FAILING = frozenset(("error", "warning"))
 _LOG_LINE = 2000
 _DAY = 86_400
+# A finding as ``report`` logs it, and how much of the log holds the last examination.
+_LOGGED = re.compile(r"(?P<at>\S+) (?P<severity>error|warning) (?P<id>\S+): (?P<evidence>.*?)  fix: (?P<fix>.*)")
+_TAIL_BYTES = 256 * 1024
 
 
 def examine(
@@ -120,6 +124,23 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
         worst = next(finding for finding in envelope["findings"] if finding["id"] == fresh[0])
         more = f" (and {len(fresh) - 1} more)" if len(fresh) > 1 else ""
         notify("Brain", one_line(f"{worst['evidence']}{more}", 200), environ)
+
+
+def last_report(home: Home) -> dict[str, Any]:
+    """Return the failures that the last examination logged: ``at`` (UTC, None if there was none) and ``findings``.
+
+    Each finding has ``severity``, ``id``, ``evidence`` and ``fix``. Notices are not logged.
+    """
+    try:
+        with open(join(home.logs, "doctor.log"), "rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - _TAIL_BYTES))
+            lines = stream.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    stamp = lines[-1].partition(" ")[0] if lines else None
+    found = (match for line in lines if (match := _LOGGED.match(line)) and match["at"] == stamp)
+    return {"at": stamp, "findings": [match.groupdict() | {"at": stamp} for match in found]}
 
 
 def _round(

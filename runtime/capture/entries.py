@@ -78,6 +78,13 @@ def entries(home: Home) -> Iterator[Stored]:
             continue
 
 
+def item(stored: Stored) -> dict[str, Any]:
+    """Return an entry as lists have it; its text is not cleaned for showing."""
+    found: dict[str, Any] = {"entry_id": stored.entry_id, "type": stored.type, "title": stored.title}
+    found["path"] = stored.path
+    return found | {name: stored.meta.get(name) for name in ("date", "project", "tags", "supersedes", "superseded_by")}
+
+
 def find(home: Home, reference: str) -> Stored:
     """Return the entry that ``reference`` names: its id, an end or a beginning of it, its uri or its path.
 

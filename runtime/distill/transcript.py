@@ -109,7 +109,7 @@ def read(body: str) -> list[Turn]:
                 turn.texts.append("")
                 turn.after.append(count)
             continue
-        found = None if thinking else _called(turn, line)
+        found = None if thinking else called(turn.role, line)
         if found is not None:
             name, argument = found
             call = Call(turn.number, count, name, KINDS.get(name.lower(), "other"), argument)
@@ -126,12 +126,13 @@ def read(body: str) -> list[Turn]:
     return turns
 
 
-def _called(turn: Turn, line: str) -> tuple[str, str] | None:
+def called(role: str, line: str) -> tuple[str, str] | None:
+    """Return (tool, argument) of a line, outside of code fences, of a turn by ``role``; None if it is no tool call."""
     if not line.startswith("- "):
         return None
-    if turn.role == "command" and line.startswith("- ! "):
+    if role == "command" and line.startswith("- ! "):
         return "Bash", line[4:]
-    if turn.role == "user":
+    if role == "user":
         return None
     match = _CALL.match(line)
     if match and (match[1].lower() in KINDS or match[1].startswith("mcp__")):

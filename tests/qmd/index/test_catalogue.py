@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # Sources, in ``ingest``, have tables of their own.
-SOURCES = [ROOT / "brain.py", *(path for room in ("core", "qmd", "runtime", "cli", "ops", "evals", "bench")
+SOURCES = [ROOT / "brain.py", *(path for room in ("core", "qmd", "runtime", "web", "cli", "ops", "evals", "bench")
                                 for path in (ROOT / room).rglob("*.py"))]  # fmt: skip
 TABLES = re.compile(r"\b(?:from|join|into|update)\s+(?:main\.)?(?:documents|content|brain_facts)\b", re.IGNORECASE)
 

@@ -1,0 +1,54 @@
+"""A site over a home, asked in this process as a browser would: with its cookie, from its own address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from starlette.testclient import TestClient
+
+from core.home import Home
+from web.access import Access
+from web.app import Site
+
+PORT = 7717
+
+
+class Browser:
+    """A client that has opened the page's link. ``get`` gives HTML, ``json`` the envelope of the twin."""
+
+    def __init__(self, home: Home, *, opened: bool = True) -> None:
+        self.access = Access("127.0.0.1", PORT)
+        self.client = TestClient(
+            Site(home, {}, self.access).app(), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False
+        )
+        if opened:
+            assert self.client.get(self.access.link()).status_code == 200
+
+    def get(self, path: str, status: int = 200, headers: Mapping[str, str] | None = None) -> str:
+        """Return the page at ``path``."""
+        answer = self.client.get(path, headers=dict(headers or {}))
+        assert answer.status_code == status, answer.text[:2000]
+        return answer.text
+
+    def json(self, path: str, status: int = 200) -> dict[str, Any]:
+        """Return the envelope at ``path``, which ends in ``.json`` before its parameters."""
+        answer = self.client.get(path)
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.status_code == status, answer.text[:2000]
+        envelope = json.loads(answer.text)
+        assert isinstance(envelope, dict)
+        return envelope
+
+    def post(self, path: str, fields: Mapping[str, str], status: int = 200) -> str:
+        """Send a form as the page itself does."""
+        answer = self.client.post(path, data=dict(fields), headers={"origin": f"http://127.0.0.1:{PORT}"})
+        assert answer.status_code == status, answer.text[:2000]
+        return answer.text
+
+
+def document(collection: str, path: str) -> str:
+    """Return the address of a document."""
+    return f"/s/{quote(f'{collection}/{path}')}"

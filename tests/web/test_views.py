@@ -1,0 +1,273 @@
+"""Each view shows what its command answers, and its twin is that answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import telemetry
+from core.home import Home
+from runtime.capture.capture import capture
+from tests.runtime.index_fixture import Shelf
+from tests.web.hostile import Judge
+from tests.web.site import Browser
+
+_NOON = 1_773_316_800  # 2026-03-12 12:00 UTC
+SESSION = """## [1] user · 2026-03-12 12:00
+
+Why does the tide table
+lose a row?
+
+## [2] assistant · 2026-03-12 12:01
+
+I look at the **parser**.
+
+- Bash: pytest -k tide  # run the tests
+  ! Exit code 1
+  ! KeyError: 'low'
+- Edit: /code/ferry/tide.py (1 edit)
+
+The low tide has no row:
+
+```diff
+-rows[low]
++rows.get(low)
+```
+
+### reasoning
+
+Two readers, one writer."""
+
+
+@pytest.fixture
+def stocked(home: Home) -> Shelf:
+    shelf = Shelf(home)
+    common: dict[str, Any] = {"source": "claude", "project": "/code/ferry"}
+    shelf.put(
+        "brain", "tide.md", SESSION, date=_NOON, ended=_NOON + 3600, title="The tide table", session_id="tide", **common
+    )
+    shelf.put("brain", "agent-1.md", "## [1] task\n\nlook", date=_NOON, parent="tide", agent_id="1", **common)
+    decided = "## Decisions\n\n- Keep tide rows. [1]"
+    shelf.put("distilled", "tide.md", decided, date=_NOON, source_uri="qmd://brain/tide.md")
+    shell = "## [1] command · 2026-03-12 13:00\n\n- 13:00:05 $ make *_tide_*\n- 13:01:00 $ git push"
+    typed: dict[str, Any] = {"source": "shell", "session_id": "2026-03-12", "commands": 2}
+    shelf.put("brain", "shell__2026-03-12.md", shell, date=_NOON + 3605, **typed)
+    commits = "## 14:30 tide: keep the low row\n\n`abc` · Ana\n\n## 15:00 tide: test it\n"
+    day: dict[str, Any] = {"project": "/code/ferry", "commits": 2, "session_id": "ferry:2026-03-12"}
+    shelf.put("git", "ferry/2026-03-12.md", commits, date=_NOON + 5400, ended=_NOON + 7200, **day)
+    visits = "## 09:14–10:02\n\n- 09:14 search: tide tables · example.org\n  https://example.org/?q=tide\n"
+    seen: dict[str, Any] = {"visits": 1, "time_zone": "Europe/Berlin", "session_id": "2026-03-12"}
+    shelf.put("chrome-history", "2026-03-12.md", visits, date=_NOON - 13_560, source="chrome", **seen)
+    return shelf
+
+
+@pytest.fixture
+def browser(stocked: Shelf) -> Browser:
+    return Browser(stocked.home)
+
+
+def test_search_is_what_ask_answers(stocked: Shelf, browser: Browser) -> None:
+    asked = stocked.ask("tide table row", limit=10, budget=600, literal=True)
+    found = browser.json("/search.json?q=tide+table+row")
+    assert found["hits"] == asked["hits"]
+    assert found.keys() == asked.keys() | {"facets"}
+    assert {"value": "claude", "count": 2} in found["facets"]["source"]
+    page = browser.get("/?q=tide+table+row")
+    assert "<mark>tide</mark>" in page
+    assert f"/s/brain/tide.md?line={found['hits'][0]['line']}#here" in page
+    assert Judge(page).faults == []
+
+
+def test_a_facet_narrows_the_search(browser: Browser) -> None:
+    for given in ("collection=chrome-history", "trust=browser", "source=chrome"):
+        hits = browser.json(f"/search.json?q=tide+tables&{given}")["hits"]
+        assert {hit["collection"] for hit in hits} == {"chrome-history"}
+    assert browser.json("/search.json?q=tide&month=2025-01")["hits"] == []
+    assert browser.json("/search.json?q=tide&month=2026-03")["hits"]
+    for given in ("collection=nowhere", "trust=blind", "month=soon", "n=0", "n=x", "since=whenever"):
+        assert browser.json(f"/search.json?q=tide&{given}", 400)["error"] == "bad_input"
+
+
+def test_without_an_answer_the_page_says_so(browser: Browser) -> None:
+    assert browser.json("/search.json?q=zeppelin")["error"] == "no_results"
+    assert "Nothing in memory matches" in browser.get("/?q=zeppelin")
+
+
+def test_without_a_question_the_newest_are_listed(browser: Browser) -> None:
+    assert [item["title"] for item in browser.json("/search.json")["items"]]
+    assert "The tide table" in browser.get("/")
+
+
+def test_a_session_is_read_as_turns(browser: Browser) -> None:
+    page = browser.get("/s/brain/tide.md")
+    assert Judge(page).faults == []
+    assert "tide table<br />\nlose a row?" in page or "tide table<br>\nlose a row?" in page
+    assert "<strong>parser</strong>" in page
+    assert "2 tool calls" in page
+    assert "1 failed" in page
+    assert "KeyError: &#39;low&#39;" in page
+    assert '<span class="k-gd">-rows[low]</span>' in page
+    assert "<summary>Reasoning</summary>" in page
+    assert "/trace/brain/tide.md" in page
+    assert "/s/distilled/tide.md" in page
+    assert "claude --resume tide" in page
+    assert page.count("The tide table") == 2  # the title of the page, and its heading
+    assert "/s/brain/tide.md" in browser.get("/s/brain/agent-1.md")
+    assert "/s/brain/tide.md" in browser.get("/s/distilled/tide.md")
+
+
+def test_the_twin_of_a_document_is_what_show_answers(stocked: Shelf, browser: Browser, brain: object) -> None:
+    found = browser.json("/s/brain/tide.md.json")
+    assert (found["uri"], found["fields"]["session_id"]) == ("qmd://brain/tide.md", "tide")
+    assert found["text"].startswith("# The tide table")
+    assert found["last_line"] == found["total_lines"]
+    same = browser.json(f"/s/{found['docid'].removeprefix('#')}.json")
+    assert same["uri"] == found["uri"]
+
+
+def test_a_link_to_a_line_opens_what_is_folded_there(stocked: Shelf, browser: Browser) -> None:
+    lines = Path(stocked.config.collections["brain"].path, "tide.md").read_text().split("\n")
+
+    def at(text: str) -> str:
+        number = next(index for index, line in enumerate(lines, 1) if text in line)
+        page = browser.get(f"/s/brain/tide.md?line={number}")
+        assert page.count('id="here"') == 1
+        return page.partition('id="here"')[2][:120]
+
+    assert "lose a row" in at("Why does")
+    assert "pytest" in at("- Bash")
+    assert "pytest" in at("KeyError")
+    assert "Two readers" in at("Two readers")
+    assert '<details class="reasoning" open>' in browser.get(f"/s/brain/tide.md?line={len(lines) - 1}")
+    assert browser.json("/s/brain/tide.md.json?line=9999", 400)["error"] == "bad_input"
+
+
+def test_a_command_is_shown_as_it_was_typed(browser: Browser) -> None:
+    assert "$ make *_tide_*" in browser.get("/s/brain/shell__2026-03-12.md")
+
+
+def test_a_document_that_is_not_there_is_named(browser: Browser) -> None:
+    found = browser.json("/s/brain/tid.md.json", 404)
+    assert found["error"] == "no_results"
+    assert "no document" in browser.get("/s/nothing-like-it", 404)
+    assert "no such page" in browser.get("/elsewhere", 404)
+
+
+def test_a_year_counts_what_each_day_holds(browser: Browser) -> None:
+    found = browser.json("/time.json?year=2026")
+    assert found["days"] == {"2026-03-12": {"commit": 2, "shell": 2, "session": 2, "browsing": 1}}
+    assert found["hours"][3][12] == 2
+    assert found["years"] == [2026]
+    page = browser.get("/time?year=2026")
+    assert 'aria-label="Thu 12 Mar: ' in page
+    assert browser.json("/time.json?year=2026&project=ferry")["days"] == {"2026-03-12": {"commit": 2, "session": 2}}
+    assert browser.json("/time.json")["year"] == 2026
+    for year in ("26", "0", "99999", "x"):
+        browser.get(f"/time?year={year}", 400)
+
+
+def test_a_day_is_one_line_of_time(browser: Browser) -> None:
+    found = browser.json("/time/2026-03-12.json")
+    events = {(event["at"], event["text"]) for item in found["items"] for event in item["events"]}
+    assert events == {
+        ("2026-03-12T08:14:00Z", "search: tide tables · example.org"),
+        ("2026-03-12T13:00:05Z", "$ make *_tide_*"),
+        ("2026-03-12T13:01:00Z", "$ git push"),
+        ("2026-03-12T13:30:00Z", "tide: keep the low row"),
+        ("2026-03-12T14:00:00Z", "tide: test it"),
+    }
+    assert found["counts"] == {"session": 2, "commit": 2, "shell": 2, "browsing": 1}
+    page = browser.get("/time/2026-03-12")
+    assert "Thursday, 12 March 2026" in page
+    page = page.partition("<table")[2]
+    order = [
+        page.index(text) for text in (">search: tide", ">The tide table</a>", ">$ make", ">tide: keep the low row</a>")
+    ]
+    assert order == sorted(order)
+    assert browser.json("/time/2026-03-12.json?project=ferry")["counts"] == {"session": 2, "commit": 2}
+    assert browser.json("/time/2026-03-13.json")["error"] == "no_results"
+    for day in ("yesterday", "2026-02-30", "20260312", "9999-01-01"):
+        browser.get(f"/time/{day}", 400)
+
+
+def test_why_shows_what_holds_and_what_it_replaced(stocked: Shelf, browser: Browser) -> None:
+    first = capture(stocked.home, "Keep tides in a table", type="decision", project="ferry", why="it is small")
+    capture(stocked.home, "Compute tides when asked", supersedes=first.entry_id, why="tables rot")
+    page = browser.get("/why")
+    assert page.index("Compute tides when asked") < page.index("Keep tides in a table")
+    assert "because tables rot" in page
+    assert [entry["title"] for entry in browser.json("/why.json")["entries"]] == [
+        "Compute tides when asked",
+        "Keep tides in a table",
+    ]
+    found = browser.json("/why.json?topic=tides")
+    assert [(each["title"], each["standing"]) for each in found["decisions"]] == [
+        ("Compute tides when asked", True),
+        ("Keep tides in a table", False),
+    ]
+    assert "superseded" in browser.get("/why?topic=tides")
+
+
+def test_a_project_lists_what_was_done_there(browser: Browser) -> None:
+    assert [item["project"] for item in browser.json("/project.json")["items"]] == ["/code/ferry"]
+    assert 'href="/project/code/ferry"' in browser.get("/project")
+    for address in ("/project/code/ferry", "/project/ferry"):
+        found = browser.json(f"{address}.json")
+        assert (found["total"], found["items"][0]["kind"]) == (3, "commit")
+    assert browser.json("/project/nowhere.json")["error"] == "no_results"
+    browser.get("/project/ferry?until=later", 400)
+
+
+def test_health_shows_the_last_examination_and_how_fast_answers_are(home: Home, browser: Browser) -> None:
+    assert browser.json("/health.json")["doctor"] == {"at": None, "findings": []}
+    log = Path(home.logs, "doctor.log")
+    log.write_text(
+        "2026-03-11T09:00:00Z error old-fault: gone  fix: none\n"
+        "2026-03-12T09:00:00Z warning backup-old: the last backup is 40 days old  fix: brain backup --to <DIR>\n"
+    )
+    telemetry.record(home, "ask", "terminal", latency_ms=12.0, exit_code=0, n_hits=1)
+    found = browser.json("/health.json")
+    assert found["doctor"]["at"] == "2026-03-12T09:00:00Z"
+    assert [(each["id"], each["fix"]) for each in found["doctor"]["findings"]] == [
+        ("backup-old", "brain backup --to <DIR>")
+    ]
+    assert found["stats"]["commands"]["ask"]["p50_ms"] == 12.0
+    page = browser.get("/health")
+    assert "brain backup --to &lt;DIR&gt;" in page
+    assert "12 ms" in page
+    log.write_text("2026-03-13T09:00:00Z healthy: 60 checks\n")
+    assert "Healthy at" in browser.get("/health")
+
+
+def test_a_trace_leads_to_the_raw_record(browser: Browser) -> None:
+    assert "No raw file is recorded" in browser.get("/trace/brain/tide.md")
+    found = browser.json("/trace/brain/tide.md.json?line=10")
+    assert found["files"]["items"][0]["path"] == "/code/ferry/tide.py"
+
+
+def test_a_home_without_an_index_says_what_to_do(home: Home) -> None:
+    browser = Browser(home)
+    assert "brain index" in browser.get("/", 503)
+    assert browser.json("/search.json?q=tide", 503)["error"] == "qmd_missing"
+
+
+def test_a_question_is_recorded_and_typing_is_not(home: Home, browser: Browser) -> None:
+    browser.get("/?q=tide", headers={"x-brain-typing": "1"})
+    assert telemetry.last(home, "ask") is None
+    browser.get("/?q=tide")
+    row = telemetry.last(home, "ask")
+    assert row is not None
+    assert (row["surface"], row["n_hits"] > 0, "query" in row) == ("web", True, False)
+
+
+def test_a_secret_of_an_older_policy_is_not_shown(stocked: Shelf) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    stocked.put("brain", "old.md", f"## [1] user\n\nthe key is {token} for tides", date=_NOON)
+    stocked.sql("UPDATE brain_facts SET policy = 0")
+    browser = Browser(stocked.home)
+    for path in ("/s/brain/old.md", "/s/brain/old.md?line=6", "/?q=key+tides", "/s/brain/old.md.json"):
+        page = browser.get(path)
+        assert "old.md" in page
+        assert token not in page

@@ -1,0 +1,1 @@
+"""The local page: a server of HTML over what the commands answer (docs/page.md)."""

@@ -1,0 +1,163 @@
+"""The page as an ASGI application: addresses, and how a view becomes HTML or, with ``.json``, its envelope."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import anyio
+import apsw
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from core import telemetry
+from core.config import load
+from core.errors import (
+    INTERNAL,
+    LOCKED,
+    MISSING,
+    NO_RESULTS,
+    OK,
+    REFUSED,
+    TIMEOUT,
+    USAGE,
+    BadInput,
+    BrainError,
+    Internal,
+    from_os,
+)  # fmt: skip
+from core.jsonio import dumps
+from core.redaction import shown_value
+from core.text import escaped, printable_value
+from qmd.index.store import damaged, translate
+from web.rendering import render
+from web.views import decisions, document, health, projects, search
+from web.views.times import Times
+from web.visit import Page, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from core.home import Home
+    from web.access import Access
+
+    View = Callable[[Visit], Page]
+
+SURFACE = "web"
+# Views that run at a time: SQLite reads in parallel, Python does not.
+_AT_ONCE = 4
+_MOST_FORM = 500_000
+_JSON = ".json"
+# The script sends this with a request while somebody types: no question was asked yet.
+TYPING = "x-brain-typing"
+_STATUS = {USAGE: 400, MISSING: 503, TIMEOUT: 504, NO_RESULTS: 404, LOCKED: 503, REFUSED: 403, INTERNAL: 500}
+
+
+class Site:
+    """The pages of one home, for whom ``access`` lets in."""
+
+    def __init__(self, home: Home, environ: Mapping[str, str], access: Access) -> None:
+        self._home, self._environ, self._access = home, environ, access
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    def app(self) -> ASGIApp:
+        """Return the application, guarded."""
+        times = Times()
+        routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(files("web") / "static")))]
+        for path, twin, view in (
+            ("/", "/search.json", search.view),
+            ("/time", "/time.json", times.year),
+            ("/time/{day}", "/time/{day}.json", times.day),
+            ("/s/{reference:path}", "/s/{reference:path}.json", document.view),
+            ("/trace/{reference:path}", "/trace/{reference:path}.json", document.trace_view),
+            ("/why", "/why.json", decisions.view),
+            ("/project", "/project.json", projects.index),
+            ("/project/{project:path}", "/project/{project:path}.json", projects.view),
+            ("/health", "/health.json", health.view),
+        ):
+            # The twin is first, as a path takes everything.
+            routes += [Route(each, self._endpoint(view), methods=["GET"]) for each in (twin, path)]
+        pages = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+        return self._access.guarding(pages)
+
+    def _endpoint(self, view: View) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            form = await _form(request) if request.method == "POST" else None
+            return await run_sync(self._respond, view, request, form, limiter=self._limiter)
+
+        return endpoint
+
+    def _respond(self, view: View, request: Request, form: Mapping[str, str] | None) -> Response:
+        started = time.perf_counter()
+        as_json = request.url.path.endswith(_JSON)
+        event, fields = "", dict[str, Any]()
+        try:
+            page = self._answer(view, request, form)
+            response = _response(page, as_json)
+            code = NO_RESULTS if page.envelope.get("error") == "no_results" else OK
+            event, fields = page.event, page.fields
+        except Exception as error:  # noqa: BLE001  # whatever it is, a page says so
+            failure = self._known(error)
+            code = failure.code
+            envelope = printable_value(shown_value(failure.envelope()))
+            response = _response(Page("error", "That did not work", envelope, status=_STATUS[code]), as_json)
+        if event and TYPING not in request.headers:
+            latency = round((time.perf_counter() - started) * 1000, 1)
+            telemetry.record(self._home, event, SURFACE, latency_ms=latency, exit_code=code, **fields)
+        return response
+
+    def _answer(self, view: View, request: Request, form: Mapping[str, str] | None) -> Page:
+        parameters, parts = dict(request.query_params), request.path_params
+        visit = Visit(self._home, load(self._home), self._environ, parameters, parts, self._access.issue, form)
+        return view(visit)
+
+    def _known(self, error: Exception) -> BrainError:
+        """Return an error as one that its user can act on; the trace of an unexpected one goes to stderr."""
+        if isinstance(error, BrainError):
+            return error
+        if isinstance(error, apsw.Error):
+            return translate(error, self._home.index)
+        known = (from_os(error) if isinstance(error, OSError) else None) or damaged(error, self._home.index)
+        if known is None:
+            traceback.print_exception(error, file=sys.stderr)
+            known = Internal(f"{type(error).__name__}: {error}", "the trace is where `brain web` runs; report it")
+        return known
+
+
+def _response(page: Page, as_json: bool) -> Response:
+    if as_json:
+        body = escaped(dumps(page.envelope))
+        return Response(body, page.status, media_type="application/json")
+    html = render(page.template, {"page": page.envelope, "title": page.title, **page.more})
+    return Response(html, page.status, media_type="text/html")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer an address or a method that the page does not have."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    failure = BadInput("there is no such page" if status == 404 else "this page is not asked like that", "/")
+    return _response(Page("error", "Not found", failure.envelope(), status=status), request.url.path.endswith(_JSON))
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Return the fields of a form. Raises BadInput if it is no form, or too large."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _MOST_FORM:
+            break
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if len(body) > _MOST_FORM or kind != "application/x-www-form-urlencoded":
+        return {}
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))

@@ -1,0 +1,128 @@
+"""`/`: what `brain ask` answers, with facets; without a question, what happened lately."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from core import clock, redaction
+from core.errors import BadInput
+from core.text import printable_value
+from runtime.asking.recent import recent
+from runtime.asking.request import PERSON, Request
+from runtime.dates.day_option import parse_day
+from runtime.resident.answer import answer
+from web.rendering import local_day
+from web.visit import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.config import Config
+    from web.visit import Visit
+
+FACETS = ("collection", "source", "project", "month", "trust")
+# Quoting what answers takes some 2 ms a hit.
+HITS = 10
+_MOST = 50
+_LATEST = 20
+_LATELY_S = 30 * clock.DAY
+_VALUES = 12
+
+
+def view(visit: Visit) -> Page:
+    """Answer the question ``q`` within the facets that the address names."""
+    question = visit.text("q")
+    if not question:
+        return _lately(visit)
+    chosen = {name: visit.text(name) for name in FACETS}
+    since, until = _period(visit, chosen["month"])
+    wanted = visit.number("n", HITS, _MOST)
+    request = Request(
+        limit=wanted,
+        budget=PERSON,
+        collections=_collections(visit.config, chosen["collection"], chosen["trust"]),
+        source=chosen["source"],
+        project=chosen["project"],
+        since=since,
+        until=until,
+        # A question that comes from a form has met no shell.
+        literal=True,
+    )
+    envelope, warm = answer(visit.home, visit.config, question, request, visit.environ)
+    envelope = printable_value(envelope)
+    hits = envelope["hits"]
+    envelope["facets"] = facets(hits)
+    fields: dict[str, Any] = {"query_len": len(question), "n_hits": len(hits), "warm": warm}
+    fields["hits"] = [hit["uri"] for hit in hits]
+    if visit.config.keeps_questions:
+        fields["query"] = redaction.shown(question)
+    more = {
+        "question": question,
+        "chosen": chosen,
+        "shown": hits or envelope.get("nearest", []),
+        "kept": _kept(visit),
+        "wanted": wanted,
+    }
+    return Page("search", question, envelope, more, "ask", fields)
+
+
+def facets(hits: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return for each facet its values among the hits, the most frequent first, with their counts."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
+    for hit in hits:
+        counts["month"][local_day(hit["date"])[:7]] += 1
+        for name in ("collection", "source", "project", "trust"):
+            if hit[name]:
+                counts[name][str(hit[name])] += 1
+    return {
+        name: [{"value": value, "count": count} for value, count in found.most_common(_VALUES)]
+        for name, found in counts.items()
+    }
+
+
+def _kept(visit: Visit) -> dict[str, str]:
+    return {name: value for name in ("q", *FACETS, "since", "until", "n") if (value := visit.text(name))}
+
+
+def _collections(config: Config, name: str, trust: str) -> tuple[str, ...]:
+    """Return the collections that a facet chose, () for those that a question searches by itself."""
+    if not trust:
+        return (name,) if name else ()
+    found = tuple(each for each, folder in config.collections.items() if folder.trust == trust)
+    if name:
+        found = tuple(each for each in found if each == name)
+    elif any(config.collections[each].include_by_default for each in found):
+        found = tuple(each for each in found if config.collections[each].include_by_default)
+    if not found:
+        known = ", ".join(dict.fromkeys(folder.trust for folder in config.collections.values()))
+        raise BadInput(f"no such collection has the trust {trust!r}", f"one of: {known}")
+    return found
+
+
+def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
+    """Return the bounds (epoch seconds) of the month, or of ``since`` and ``until`` as `brain ask` reads them."""
+    if month:
+        try:
+            year, number = map(int, month.split("-"))
+            bounds = [time.mktime((year, number + step, 1, 0, 0, 0, 0, 0, -1)) for step in (0, 1)]
+        except (ValueError, OverflowError):
+            raise BadInput(f"{month!r} is no month", "a month such as 2026-03") from None
+        return int(bounds[0]), int(bounds[1])
+    since, until = visit.text("since"), visit.text("until")
+    return (
+        parse_day(since, visit.now, end=False) if since else None,
+        parse_day(until, visit.now, end=True) if until else None,
+    )
+
+
+def _lately(visit: Visit) -> Page:
+    """Return what `brain recent` lists: of the last 30 days, else of all time."""
+    for since in (visit.now - _LATELY_S, 0):
+        envelope = recent(visit.home, visit.config, since=since, now=visit.now, limit=_LATEST)
+        if envelope["items"]:
+            break
+    envelope = printable_value(envelope)
+    more = {"question": "", "chosen": {}, "shown": envelope["items"], "kept": {}}
+    return Page("search", "Search", envelope, more, "recent", {"n_hits": len(envelope["items"])})

@@ -1,0 +1,111 @@
+"""`/time`: a year as a heat map, a week by its hours, and one day on one line of time."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput
+from core.text import printable_value
+from runtime.explaining import activity
+from web import drawing
+from web.visit import Page
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.home import Home
+    from web.visit import Visit
+
+_KEPT = 8
+
+
+class Years:
+    """Years as they were counted last, until the index changes: counting 50,000 documents takes a tenth of a second."""
+
+    def __init__(self) -> None:
+        self._state: object = None
+        self._found: dict[tuple[int, str], dict[str, Any]] = {}
+
+    def get(self, home: Home, config: Config, year: int, project: str) -> dict[str, Any]:
+        """Return what ``activity.year`` does."""
+        state = _state(home)
+        if state != self._state or len(self._found) > _KEPT:
+            self._state, self._found = state, {}
+        if (year, project) not in self._found:
+            self._found[year, project] = activity.year(home, config, year, project)
+        return self._found[year, project]
+
+
+def _state(home: Home) -> tuple[object, ...]:
+    """Return what changes whenever the index is written to, and with the day."""
+    found: list[object] = [time.localtime().tm_yday]
+    for path in (home.index, f"{home.index}-wal"):
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+class Times:
+    """The views of time; they share the years that were counted."""
+
+    @cached_property
+    def _years(self) -> Years:
+        return Years()
+
+    def year(self, visit: Visit) -> Page:
+        """Show the year ``year``, the present one by default."""
+        this = time.localtime(visit.now).tm_year
+        given = visit.text("year")
+        if given and not (given.isascii() and given.isdigit() and len(given) == 4):
+            raise BadInput(f"there is no year {given!r}", "a year such as 2026")
+        project = visit.text("project")
+        envelope = printable_value(self._years.get(visit.home, visit.config, int(given or this), project))
+        if not given and not envelope["days"] and envelope["years"]:
+            last = envelope["years"][-1]
+            envelope = printable_value(self._years.get(visit.home, visit.config, last, project))
+        more = {
+            "map": drawing.heat_map(envelope["year"], envelope["days"]),
+            "grid": drawing.hour_grid(envelope["hours"]),
+            "kept": {"project": project},
+        }
+        return Page("time", str(envelope["year"]), envelope, more, "recent", {"n_hits": len(envelope["days"])})
+
+    def day(self, visit: Visit) -> Page:
+        """Show one day."""
+        project = visit.text("project")
+        envelope = printable_value(activity.day(visit.home, visit.config, visit.path["day"], project))
+        days = list(self._years.get(visit.home, visit.config, int(envelope["day"][:4]), project)["days"])
+        earlier = [day for day in days if day < envelope["day"]]
+        later = [day for day in days if day > envelope["day"]]
+        more = {
+            "line": drawing.day_line(envelope["since"], envelope["until"], envelope["items"]),
+            "rows": rows(envelope["items"]),
+            "kinds": activity.KINDS,
+            "before": earlier[-1] if earlier else None,
+            "after": later[0] if later else None,
+            "projects": sorted({item["project"] for item in envelope["items"] if item["project"]}),
+            "kept": {"project": project},
+            "named": _named(envelope["day"]),
+        }
+        return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
+
+
+def rows(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of a day in order of time: each document, or each of the events that it lists."""
+    found: list[dict[str, Any]] = []
+    for item in items:
+        events = item["events"] or [{"at": item["date"], "text": item["title"], "line": None}]
+        found += [{**event, "item": item} for event in events]
+    return sorted(found, key=lambda row: str(row["at"]))
+
+
+def _named(day: str) -> str:
+    """Return a day for people."""
+    year, month, number = map(int, day.split("-"))
+    return time.strftime("%A, %-d %B %Y", time.localtime(time.mktime((year, month, number, 12, 0, 0, 0, 0, -1))))
