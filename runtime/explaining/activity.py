@@ -22,7 +22,7 @@ from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from runtime.asking.documents import Row, Selection, select
-from runtime.asking.freshness import Freshness
+from runtime.asking.envelope import Freshness
 from runtime.asking.recent import item
 from runtime.asking.request import project_glob
 

@@ -12,7 +12,7 @@ from ops.checks.doctor import last_report
 from ops.stats.stats import stats
 from qmd.index import catalogue
 from qmd.index.store import open_index
-from runtime.asking.freshness import Freshness
+from runtime.asking.envelope import Freshness
 from web.visit import Page
 
 if TYPE_CHECKING:
