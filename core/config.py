@@ -70,19 +70,19 @@ class Collection:
 class Config:
     """The validated configuration.
 
-    ``path`` is the file it was read from. The other attributes are what each question needs: ``asked``, the collections
-    that are asked without being named; ``timeout_s``; ``serve`` (``on-demand``, ``off`` or ""); ``reranks``;
-    ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the ``provider/model`` of the
-    vectors.
+    ``path`` is the file it was read from, for ``home``. The other attributes are what each question needs: ``asked``,
+    the collections that are asked without being named; ``timeout_s``; ``serve`` (``on-demand``, ``off`` or "");
+    ``reranks``; ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the
+    ``provider/model`` of the vectors.
     """
 
     __slots__ = (
-        "_home", "asked", "collections", "data", "keeps_questions", "path", "reranks", "serve", "sources", "space",
+        "asked", "collections", "data", "home", "keeps_questions", "path", "reranks", "serve", "sources", "space",
         "timeout_s",
     )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
-        self.path, self.data, self._home = path, data, home
+        self.path, self.data, self.home = path, data, home
         self.collections = {name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()}
         self.asked = [name for name, each in self.collections.items() if each.include_by_default]
         ask = self.section("ask")
@@ -95,7 +95,7 @@ class Config:
     @property
     def own(self) -> str:
         """The file that a user edits, in words. The shipped one is none: the next version replaces it."""
-        own = self._home.path(FILE)
+        own = self.home.path(FILE)
         return own if self.path == own else f"{own} (brain init --config --no-index writes it)"
 
     def section(self, name: str) -> dict[str, Any]:

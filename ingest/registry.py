@@ -158,7 +158,7 @@ def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
 
 
 def note_roots(home: Home) -> None:
-    """Write the tables of other distributions' sources, if what is installed has changed. Raises OSError."""
+    """Write what other distributions' sources declare, if what is installed has changed. Raises OSError."""
     installed, held = _installed(), roots.noted(home)
     if held is not None and held.get("installed") == installed:
         return
@@ -167,7 +167,8 @@ def note_roots(home: Home) -> None:
     plugins = [each for each in _plugins().values() if not each.on_request]
     # A source that overrides ``places`` is asked each time.
     tables = [[each.name, each.roots if type(each).places is Source.places else None] for each in plugins]
-    kept = {"version": VERSION, "installed": installed, "tables": tables}
+    resumes = [[name, *each.resume] for name, each in _plugins().items()]
+    kept = {"version": VERSION, "installed": installed, "tables": tables, "resumes": resumes}
     write_atomic(join(home.state, roots.FILE), jsonb.pack(kept), sync=False)
 
 

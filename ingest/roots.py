@@ -1,6 +1,6 @@
 """Tables of tools' folders, and of the commands that resume their sessions, as data that is read without their code.
 
-``ingest.registry`` writes the tables of other distributions' sources to ``state/roots`` when an index run ends.
+``ingest.registry`` writes those of other distributions' sources to ``state/roots`` when an index run ends.
 """
 
 from __future__ import annotations
@@ -89,8 +89,10 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 # ``state/roots``: the tables of sources that other distributions add.
 FILE = "roots"
 _MOST_SETTINGS = 1_000_000
-# Source → (the command that a session's id completes, the only ``surface`` with such sessions or "" for all).
+# Source → (command that a session's id completes, "" for none; the only ``surface`` with such sessions, "" for all).
+# Sources of Brain's own without a command are in it, too: only for others ``resume_command`` reads a file.
 RESUME = {
+    **dict.fromkeys(("", "openclaw", "shell", "chrome", "code", "git", "article", "note"), ("", "")),
     "claude": ("claude --resume", ""),
     "codex": ("codex resume", ""),
     "pi": ("pi --session", ""),
@@ -101,6 +103,15 @@ RESUME = {
     "copilot": ("copilot --resume", ""),
     "amp": ("amp threads continue", ""),
 }
+
+
+def resume_command(source: str, home: Home) -> tuple[str, str]:
+    """Return the row of ``RESUME`` of a source; another distribution's (``Source.resume``) was noted by a run."""
+    if source in RESUME:
+        return RESUME[source]
+    held = noted(home)
+    rows = () if held is None else held.get("resumes") or ()
+    return next(((command, surface) for name, command, surface in rows if name == source), ("", ""))
 
 
 def expand(rows: Iterable[Sequence[Any]], environ: Mapping[str, str]) -> list[str]:

@@ -42,7 +42,9 @@ class Source:
     the tool's folders (``ingest.roots``), ``suffixes`` are the endings of transcripts' names. ``skip_files``
     and ``skip_folders`` map names below the roots to the reason why they are no transcripts. ``history`` is the name
     of the tool's history of prompts, which lies next to its folders of transcripts, ``beside``. ``companion_names`` are
-    the files in a transcript's folder that describe its session alone. ``is_collector``: see ``ingest.collector``.
+    the files in a transcript's folder that describe its session alone. ``resume`` is the command that a session's id
+    completes, and the only ``surface`` (a field of documents) with such sessions, "" for all. ``is_collector``: see
+    ``ingest.collector``.
     """
 
     name = ""
@@ -56,6 +58,7 @@ class Source:
     history = ""
     beside: tuple[str, ...] = ()
     companion_names: tuple[str, ...] = ()
+    resume = ("", "")
     # True if ``pieces`` needs the whole file: an earlier line may name the session of a line.
     pieces_need_whole = False
     # True if a unit is a day or a file that goes on growing, not a session.

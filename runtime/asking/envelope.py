@@ -10,7 +10,7 @@ from os.path import join
 
 from core import clock
 from ingest.pipeline import pulse
-from ingest.roots import RESUME
+from ingest.roots import resume_command
 from runtime.dates import dates
 
 TYPE_CHECKING = False
@@ -40,13 +40,13 @@ def uri(collection: str, path: str) -> str:
     return f"{SCHEME}{collection}/{path}"
 
 
-def resume(fields: dict[str, Any]) -> str | None:
+def resume(fields: dict[str, Any], home: Home) -> str | None:
     """Return the command that resumes a session, None if its source has none.
 
     A subagent is resumed by its parent. A session without a transcript and a saved conversation cannot be resumed. An
     id that a shell would not read as one word gives None.
     """
-    command, surface = RESUME.get(str(fields.get("source")), ("", ""))
+    command, surface = resume_command(str(fields.get("source") or ""), home)
     if not command or fields.get("partial") or fields.get("saved_as") or surface not in ("", fields.get("surface")):
         return None
     identity = str(fields.get("parent") or fields.get("session_id") or "-")
@@ -112,7 +112,7 @@ def entry(
         "stale": is_stale(days),
         "trust": folder.trust if folder else "note",
         "project": project,
-        "resume": resume(hit.fields),
+        "resume": resume(hit.fields, config.home),
     }
     if hit.quotes:
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]

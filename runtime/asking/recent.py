@@ -128,7 +128,7 @@ def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
         "project": row.fields.get("project"),
         "trust": folder.trust if folder else "note",
         "session_id": row.fields.get("session_id"),
-        "resume": envelope.resume(row.fields),
+        "resume": envelope.resume(row.fields, config.home),
     }
     if not row.dated:
         found["date_source"] = "mtime"

@@ -141,7 +141,7 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "trust": config.collections[hit.collection].trust,
                 "line": hit.line,
                 "snippet": hit.field("why") or "",
-                "resume": envelope.resume(hit.fields),
+                "resume": envelope.resume(hit.fields, home),
             },
         )
         for hit in chosen

@@ -5,7 +5,7 @@ Format: ``ingest.sources.amp.parser``.
 
 from __future__ import annotations
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ class Amp(Source):
     prefix = "amp__"
     suffixes = (".json",)
     roots = ROOTS["amp"]
+    resume = RESUME["amp"]
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.amp.parser import read

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from os.path import dirname, join
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -35,6 +35,7 @@ class Claude(Source):
     name = "claude"
     # The history of prompts is a root once the folder of transcripts was removed.
     roots = ROOTS["claude"]
+    resume = RESUME["claude"]
     history = "history.jsonl"
     beside = ("projects",)
     pieces_need_whole = True

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, isdir, isfile, join
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -57,6 +57,7 @@ class Codex(Source):
     prefix = "codex__"
     suffixes = (".jsonl", ".jsonl.zst", ".json")
     roots = ROOTS["codex"]
+    resume = RESUME["codex"]
     history = "history.jsonl"
     beside = ("sessions", "archived_sessions")
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 from os.path import basename, dirname
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -34,6 +34,7 @@ class Copilot(Source):
     prefix = "copilot__"
     suffixes = (".jsonl", ".json")
     roots = ROOTS["copilot"]
+    resume = RESUME["copilot"]
     skip_folders: Mapping[str, str] = {
         "logs": "log",
         "rewind-snapshots": "snapshot of files",

@@ -9,7 +9,7 @@ adds only what no better place has.
 
 from __future__ import annotations
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.session.session import COMMENTARY, PROMPT, TAKEN_BACK, TEXT
 from ingest.source import Source
 
@@ -36,6 +36,7 @@ class Cursor(Source):
     suffixes = (".vscdb", ".db", ".jsonl", ".txt")
     companion_names = ("meta.json",)
     roots = ROOTS["cursor"]
+    resume = RESUME["cursor"]
 
     def wants(self, name: str) -> bool:
         return name.endswith((".vscdb", "store.db", ".jsonl", ".txt"))

@@ -5,7 +5,7 @@ Formats: ``ingest.sources.gemini.parser``.
 
 from __future__ import annotations
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ class Gemini(Source):
     hashes_folders = True
     suffixes = (".json", ".jsonl")
     roots = ROOTS["gemini"]
+    resume = RESUME["gemini"]
     skip_files: Mapping[str, str] = {
         "projects.json": "names of projects",
         "settings.json": "settings",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from os.path import basename, dirname, join
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -40,6 +40,7 @@ class OpenCode(Source):
     prefix = "opencode__"
     suffixes = (".db", ".json", ".jsonl")
     roots = ROOTS["opencode"]
+    resume = RESUME["opencode"]
 
     def __init__(self) -> None:
         # Session's file → (size, mtime in ns) of all its files, as discovered last.

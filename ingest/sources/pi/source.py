@@ -5,7 +5,7 @@ Formats: ``ingest.sources.pi.parser``.
 
 from __future__ import annotations
 
-from ingest.roots import ROOTS
+from ingest.roots import RESUME, ROOTS
 from ingest.source import Source
 
 TYPE_CHECKING = False
@@ -22,6 +22,7 @@ class Pi(Source):
     name = "pi"
     prefix = "pi__"
     roots = ROOTS["pi"]
+    resume = RESUME["pi"]
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.pi.parser import read

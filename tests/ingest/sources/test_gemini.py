@@ -119,7 +119,7 @@ def test_a_folder_that_is_mentioned_is_recognised_by_its_digest(tmp_path: Path, 
     assert parsed(SOURCE, path).documents["s1"][0].get("project") == (None if "apis" in text else place)
 
 
-def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(tmp_path: Path) -> None:
+def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(home: Home, tmp_path: Path) -> None:
     made = []
     for minute in ("35", "50"):
         head = {"sessionId": "a2a-server", "startTime": f"2026-04-28T09:{minute}:00.120Z"}
@@ -128,7 +128,7 @@ def test_sessions_of_the_server_behind_the_editors_share_a_name_and_are_several(
         path.write_text(path.read_text().partition("\n")[2])
         ((meta, _),) = parsed(SOURCE, path).documents.values()
         made.append(meta["session_id"])
-        assert resume(meta) is None
+        assert resume(meta, home) is None
     assert made == ["a2a-server:2026-04-28T09:35:00.120Z", "a2a-server:2026-04-28T09:50:00.120Z"]
 
 
@@ -209,14 +209,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", ["with how it was paid for", "bare"])
-def test_a_saved_conversation_is_a_document(folder: Path, form: str) -> None:
+def test_a_saved_conversation_is_a_document(home: Home, folder: Path, form: str) -> None:
     path = save(folder, BEGUN if form == "bare" else {"history": BEGUN, "authType": "oauth-personal"})
     found = parsed(SOURCE, path)
     assert found.reading.unknown == {}
     ((unit, (meta, body)),) = found.documents.items()
     assert unit.startswith("checkpoint-")
     assert (meta["title"], meta["saved_as"], meta["project"]) == ("the lock", "the lock", "/home/me/api")
-    assert (meta["date_source"], resume(meta)) == ("mtime", None)
+    assert (meta["date_source"], resume(meta, home)) == ("mtime", None)
     assert body == (
         "# the lock\n\n## [1] user\n\nWhy does it fail?\n\nSometimes, “at night”.\n\n## [2] assistant\n\nI look.\n\n"
         "- run_shell_command: npm test\n  ! no such file\n\nI look.\n\n- run_shell_command: npm ci\n"

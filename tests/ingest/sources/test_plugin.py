@@ -135,6 +135,8 @@ def test_a_source_of_another_distribution_is_indexed_asked_and_counted(
     save("new")
     answer = json.loads(brain("ask", "--json", "walrus").stdout)
     assert (answer["hits"][0]["source"], answer["hits"][0]["path"]) == ("toy", home.path("brain", "toy__abc.md"))
+    assert answer["hits"][0]["resume"] == "toy open abc"
+    assert json.loads(brain("recent", "--since", "2026-05-01", "--json").stdout)["items"][0]["resume"] == "toy open abc"
     assert answer["freshness"]["lexical"]["pending"] == 1
 
 

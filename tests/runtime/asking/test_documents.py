@@ -143,8 +143,8 @@ def test_patterns_in_a_name_are_letters(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize(("fields", "command"), cases(__file__, "test_a_session_says_how_it_is_resumed"))
-def test_a_session_says_how_it_is_resumed(fields: dict[str, object], command: str | None) -> None:
-    assert envelope.resume(fields) == command
+def test_a_session_says_how_it_is_resumed(home: Home, fields: dict[str, object], command: str | None) -> None:
+    assert envelope.resume(fields, home) == command
 
 
 @given(st.text(max_size=60))

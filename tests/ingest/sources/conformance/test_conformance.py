@@ -92,10 +92,11 @@ def test_a_file_makes_a_document_that_names_its_source_and_has_a_date(home: Home
 def test_a_document_says_how_its_session_is_resumed(home: Home, sample: Sample) -> None:
     sample.write()
     ingest(home, sample)
+    registry.note_roots(home)
     made = sample.documents(home)
     for animal, command in zip(ANIMALS, sample.resume, strict=True):
         (data,) = about(made, animal).values()
-        assert envelope.resume(split(data.decode())[0]) == command
+        assert envelope.resume(split(data.decode())[0], home) == command
 
 
 def test_a_second_run_reads_nothing(home: Home, sample: Sample) -> None:
