@@ -15,6 +15,7 @@ import pytest
 from brain import main
 from core.home import Home
 from ops.checks import doctor
+from qmd.index import damage as damage_of
 from tests import damage
 from tests.test_concurrency import session, transcripts
 
@@ -130,6 +131,33 @@ def test_a_rebuild_heals_bytes_damaged_anywhere(whole: Home, run: Run, seed: int
     check_sound(whole)
     assert answers(run) == before
     assert run("show", f"{session(3)}.md").code == 0
+
+
+@pytest.mark.parametrize("table", ["llm_cache", "of_another_program"])
+def test_a_rebuild_heals_a_schema_that_is_no_utf8(whole: Home, run: Run, table: str) -> None:
+    before = answers(run)
+    _change(
+        whole,
+        "CREATE TABLE IF NOT EXISTS of_another_program(x)",
+        "PRAGMA writable_schema = ON",
+        # A comment at the end: SQLite still reads the schema, Python does not.
+        f"UPDATE sqlite_master SET sql = sql || CAST(x'202f2aff2a2f' AS TEXT) WHERE name = '{table}'",
+    )
+    said = run("rebuild")
+    assert said.code == 0, said
+    check_sound(whole)
+    assert answers(run) == before
+    connection = apsw.Connection(whole.index)
+    assert all(str(sql) for (sql,) in connection.execute("SELECT sql FROM sqlite_master"))
+    connection.close()
+
+
+def test_an_index_with_vectors_is_sound(home: Home, run: Run) -> None:
+    assert run("inbox", "the puffin landed on the harvest ledger", "--force").code == 0
+    assert main(["embed"]) == 0
+    findings = examined(home)["findings"]
+    assert not [each for each in findings if each["id"] == "index-damaged"], findings
+    assert damage_of.of_file(home.index) == ""
 
 
 def _without_log(home: Home) -> None:

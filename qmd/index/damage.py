@@ -59,19 +59,26 @@ def _structure(connection: apsw.Connection) -> Iterator[str]:
     sound = apsw.Connection(":memory:")
     try:
         schema.ensure(sound)
-        wanted, there = _names(sound), _names(connection)
+        wanted = _entries(sound)
+        there = _entries(connection)
+        for kind, name in sorted(wanted):
+            if (kind, name) not in there:
+                yield f"no {kind} {name}"
+            elif kind == "table":
+                for column in sorted(_columns(sound, name) - _columns(connection, name)):
+                    yield f"no table {name} with a column {column}"
     finally:
         sound.close()
-    for kind, name, column in sorted(wanted - there):
-        yield f"no {kind} {name}" + f" with a column {column}" * bool(column)
 
 
-def _names(connection: apsw.Connection) -> set[tuple[str, str, str]]:
-    rows: Any = connection.execute(
-        "SELECT m.type, m.name, coalesce(x.name, '') FROM sqlite_master m"
-        " LEFT JOIN pragma_table_xinfo(m.name) x ON m.type = 'table'"
-    ).fetchall()
+def _entries(connection: apsw.Connection) -> set[tuple[str, str]]:
+    rows: Any = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
     return set(rows)
+
+
+def _columns(connection: apsw.Connection, table: str) -> set[str]:
+    """Return a table's columns. Only for tables of the schema: those of sqlite-vec have none while it is not loaded."""
+    return {str(name) for (name,) in connection.execute("SELECT name FROM pragma_table_xinfo(?)", (table,))}
 
 
 def _derived(connection: apsw.Connection) -> Iterator[str]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Errors by which SQLite refuses to write to a file that is no sound database; the file is then replaced.
 _NOT_WRITABLE = (apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.SQLError)
+# Errors of reading the old index. Damaged bytes can also give rows of another type and shape than the code expects.
+_UNREADABLE = (*DAMAGE, EngineMissing, TypeError, LookupError, ArithmeticError, MemoryError)
 # Cuts that a running embedder made in the old index get no id that the new index gives to another text.
 _SPARE_IDS = 1 << 20
 
@@ -133,10 +135,13 @@ def _carry(old: apsw.Connection, new: apsw.Connection) -> list[str]:
         if schema.has_vectors(old):
             with Transaction(new):
                 unread += _carry_vectors(old, new)
-    except (*DAMAGE, EngineMissing):
+    except _UNREADABLE:
         unread.append("brain_models")
-    with Transaction(new):
-        unread += _carry_tables(old, new)
+    try:
+        with Transaction(new):
+            unread += _carry_tables(old, new)
+    except _UNREADABLE:
+        unread.append("sqlite_schema")
     return unread
 
 
@@ -220,24 +225,25 @@ def _vectors(old: apsw.Connection, space: Space, cut: int) -> Iterator[bytes]:
 def _carry_tables(old: apsw.Connection, new: apsw.Connection) -> list[str]:
     """Copy the rows of tables that a rebuild does not make: caches and the vectors of another program."""
     tables: Any = old.execute(
-        "SELECT l.name, l.type, m.sql FROM pragma_table_list l JOIN sqlite_master m ON m.name = l.name"
-        " WHERE l.schema = 'main' AND l.type IN ('table', 'virtual') AND l.name NOT GLOB 'sqlite_*'"
-        " AND l.name NOT GLOB 'brain_*' ORDER BY l.type, l.name"
+        "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')"
+        " AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'brain_*' ORDER BY type, name"
     ).fetchall()
     unread: list[str] = []
-    for name, kind, sql in tables:
+    for name, kind in tables:
         if name not in schema.MADE:
-            unread += _tolerant(_carry_table, old, new, name, kind, sql)
+            unread += _tolerant(_carry_table, old, new, name, kind)
     if "vectors_vec" in unread:
         new.execute("DELETE FROM content_vectors")  # it says which texts have a vector there
     return unread
 
 
-def _carry_table(old: apsw.Connection, new: apsw.Connection, name: str, kind: str, sql: str) -> None:
+def _carry_table(old: apsw.Connection, new: apsw.Connection, name: str, kind: str) -> None:
     if kind == "virtual":
         spaces.load(old)
         spaces.load(new)
     if not _exists(new, name):
+        # Read here, since the text of another table can be damaged.
+        sql: Any = old.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).get
         new.execute(sql)
     _copy_rows(old, new, name)
 
@@ -261,7 +267,7 @@ def _tolerant(
     try:
         with new:
             copy(old, new, name, *more)
-    except (*DAMAGE, EngineMissing):
+    except _UNREADABLE:
         return [name]
     return []
 
