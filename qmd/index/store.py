@@ -211,7 +211,8 @@ def disk_full(error: apsw.Error, path: str) -> DiskFull | None:
 class Deadline:
     """``with Deadline(connection, seconds):`` interrupts whatever statement runs when the time is up.
 
-    The interrupted statement raises apsw.InterruptError (https://sqlite.org/c3ref/progress_handler.html).
+    The interrupted statement raises apsw.InterruptError (https://sqlite.org/c3ref/progress_handler.html). Python code
+    between two statements is not interrupted; if it ends too late, leaving the block raises the same error.
     """
 
     __slots__ = ("_at", "_connection")
@@ -224,8 +225,10 @@ class Deadline:
         self._connection.set_progress_handler(self.passed, STEPS)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self._connection.set_progress_handler(None)
+        if kind is None and self.passed():
+            raise apsw.InterruptError("the answer came after the deadline")
 
     def left(self) -> float:
         """Seconds until then, at least 0."""

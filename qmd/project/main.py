@@ -261,7 +261,9 @@ def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
     with closing(store.open_to_read(database)) as connection:
         filters = Filters(tuple(_collections(connection, arguments)))
         most = arguments.n * 2
-        found = Searcher(connection).search(question, limit=most, filters=filters, strict=arguments.all_words)
+        searcher = Searcher(connection)
+        found = searcher.search(question, limit=most, filters=filters, strict=arguments.all_words)
+        searcher.show(found)
         hits = _shown(connection, database, found, arguments.n)
     return {"query": question, "by": "keyword", "hits": hits, "_text": _hits(hits)}
 

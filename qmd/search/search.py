@@ -19,7 +19,7 @@ from qmd.search.snippets import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any, Protocol
 
     from qmd.index.catalogue import Filters
@@ -81,6 +81,8 @@ class Searcher:
     ) -> list[Hit]:
         """Return the best ``limit`` documents, best first; equal scores fall in the order they were indexed.
 
+        No text is read: ``show`` fills in the lines of the hits that are shown.
+
         Args:
             question: words, names, code.
             limit: the most documents.
@@ -105,10 +107,21 @@ class Searcher:
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the documents that ended last: a walk through time, no search. Raises apsw.Error."""
         self.last = None
-        hits = [Hit(row, 1.0) for row in catalogue.newest(self.connection, filters, limit)]
+        return [Hit(row, 1.0) for row in catalogue.newest(self.connection, filters, limit)]
+
+    def show(self, hits: Iterable[Hit]) -> None:
+        """Fill in the line and the snippet of each hit that has none. Raises apsw.Error."""
         for hit in hits:
-            snippets.fill(self.connection, self.analyzer, hit, Scored())
-        return hits
+            if not hit.snippet:
+                self.fill(hit, self.read(hit))
+
+    def read(self, hit: Hit) -> str:
+        """Return the text of a hit, "" if the index lacks it, and note its ``piece``. Raises apsw.Error."""
+        return snippets.read(self.connection, hit)
+
+    def fill(self, hit: Hit, text: str) -> None:
+        """Fill in the line and the snippet of a hit, where its evidence is in ``text`` (``read``)."""
+        snippets.fill(self.analyzer, hit, text)
 
     def locate(self, table: Table, match: str, ids: Collection[int], skip: int) -> list[Located]:
         """Return where the phrases of ``match`` are in the rows ``ids``, without the first ``skip`` phrases."""
@@ -391,8 +404,9 @@ class Ranking:
                 break
         del found[limit:]
         for hit in found:
-            near, points = self._shown_by_meaning.get(hit.id), self.scored[hit.id]
-            snippets.fill(self._connection, self._searcher.analyzer, hit, points, self.terms.names, near)
+            points = self.scored[hit.id]
+            hit.passage, hit.token, hit.names = points.passage, points.token, self.terms.names
+            hit.near = self._shown_by_meaning.get(hit.id)
             if parts:
                 hit.parts = self.parts(hit.id)
         return found

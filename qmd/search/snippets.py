@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.index.terms import Analyzer
-    from qmd.search.scoring import Scored
     from qmd.vectors.knn import Near
 
 # Characters of a snippet, and how many of them may come before the evidence on a long line.
@@ -30,58 +29,54 @@ class Hit(catalogue.Document):
     """One answer.
 
     ``score`` (0-1) is the share of the evidence that a perfect match would give; ``parts`` are its summands, if they
-    were asked for. ``line`` counts from 1. ``piece`` is the passage of the evidence, (start, end) in characters; (0, 0)
-    if there is none. ``quotes`` are lines that a caller chose instead of the snippet.
+    were asked for. The evidence is a ``passage`` (its id, 0 for none) from number ``token`` on, or the chunk ``near``;
+    ``names`` are the words that were searched for.
+
+    The rest comes with the text (``read``, ``fill``). ``line`` counts from 1. ``piece`` is the passage of the evidence,
+    (start, end) in characters; (0, 0) if there is none. ``begin`` is where the text begins, behind its frontmatter.
+    ``quotes`` are lines that a caller chose instead of the snippet.
     """
 
-    __slots__ = ("line", "parts", "piece", "quotes", "score", "snippet")
+    __slots__ = (
+        "begin", "line", "names", "near", "parts", "passage", "piece", "quotes", "score", "snippet", "token",
+    )  # fmt: skip
+
+    if TYPE_CHECKING:
+        near: Near | None
+        names: Sequence[str]
+        quotes: Sequence[Any]
 
     def __init__(self, row: catalogue.Row, score: float, parts: dict[str, Any] | None = None) -> None:
         super().__init__(row)
-        self.score = score
-        self.parts = parts or {}
-        self.line, self.snippet, self.piece = 1, "", (0, 0)
-        self.quotes: Sequence[Any] = ()
+        self.score, self.parts = score, parts or {}
+        self.passage, self.token, self.near, self.names = 0, 0, None, ()
+        self.line, self.snippet, self.piece, self.begin, self.quotes = 1, "", (0, 0), 0, ()
 
 
-def fill(
-    connection: apsw.Connection,
-    analyzer: Analyzer,
-    hit: Hit,
-    candidate: Scored,
-    names: Sequence[str] = (),
-    near: Near | None = None,
-) -> None:
-    """Fill in a hit's line, snippet and piece, where the evidence of ``candidate``, or the chunk ``near``, is.
-
-    ``names`` are the words that were searched for. Raises apsw.Error.
-    """
-    found = catalogue.passages(connection, hit.hash)
-    if found is None:
-        return
-    text, first, bounds = found
-    if near is not None:
+def read(connection: apsw.Connection, hit: Hit) -> str:
+    """Return the text of a hit, "" if the index lacks it, and note its ``piece``. Raises apsw.Error."""
+    text, first, bounds = catalogue.passages(connection, hit.hash) or ("", 0, ())
+    place = hit.passage - first
+    if hit.near is not None:
         from qmd.vectors import knn
 
-        knn.place(connection, near)
-        hit.piece = (near.start, near.end)
-        hit.line, hit.snippet = around(
-            text, near.start, near.start + find_any(text[near.start : near.end], names), is_clean=hit.is_clean
-        )
-        return
-    if not bounds:
-        hit.snippet = around(text, 0, 0, is_clean=hit.is_clean)[1]
-        return
-    seq = candidate.passage - first
-    if not 0 <= seq < len(bounds) - 1:
-        position = bounds[0] + find_any(text[bounds[0] :], names)
-        hit.line, hit.snippet = around(text, bounds[0], position, is_clean=hit.is_clean)
-        return
-    hit.piece = (bounds[seq], bounds[seq + 1])
-    passage = text[bounds[seq] : bounds[seq + 1]]
+        knn.place(connection, hit.near)
+        hit.piece = (hit.near.start, hit.near.end)
+    elif 0 <= place < len(bounds) - 1:
+        hit.piece = (bounds[place], bounds[place + 1])
+    elif bounds:
+        hit.begin = bounds[0]
+    return text
+
+
+def fill(analyzer: Analyzer, hit: Hit, text: str) -> None:
+    """Fill in the line and the snippet of a hit with ``text`` (``read``), where its evidence is."""
+    start, end = hit.piece if hit.piece[1] else (hit.begin, len(text))
+    passage = text[start:end]
     # Words inside identifiers have no place of their own.
-    offset = locate(analyzer, passage, candidate.token) if candidate.token >= 0 else find_any(passage, names)
-    hit.line, hit.snippet = around(text, bounds[seq], bounds[seq] + offset, is_clean=hit.is_clean)
+    counted = hit.piece[1] and hit.near is None and hit.token >= 0
+    offset = locate(analyzer, passage, hit.token) if counted else find_any(passage, hit.names)
+    hit.line, hit.snippet = around(text, start, start + offset, is_clean=hit.is_clean)
 
 
 def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int, str]:

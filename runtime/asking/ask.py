@@ -2,7 +2,7 @@
 
 Each step is a function over one `Inquiry` and the `Asker` that runs them: it reads fields and sets others. A table row
 names a step and the condition under which the step applies, so that a plain question passes by what it does not need.
-`Asker.ask` runs the three tables in order; the steps of ``SEARCH`` share one read transaction and its deadline.
+`Asker.ask` runs the three tables in order, before one deadline; those after ``PREPARE`` share one read transaction.
 
 Every question imports this module, so it imports nothing that a plain question does not need.
 """
@@ -131,17 +131,17 @@ class Asker:
         has ended yet either, or if the request wants a reranker and none is there.
         """
         timeout_s = request.timeout_s or self._timeout_s
-        self._deadline = deadline = store.Deadline(self.connection, timeout_s)
-        inquiry = Inquiry(question, request, deadline, Filters(self.config.asked))
-        self._run(PREPARE, inquiry)
         # Waiting for a lock counts against the deadline, too.
         self.connection.set_busy_timeout(wait_ms(timeout_s))
         try:
-            with self.connection, deadline:
+            with store.Deadline(self.connection, timeout_s) as self._deadline:
+                inquiry = Inquiry(question, request, self._deadline, Filters(self.config.asked))
+                self._run(PREPARE, inquiry)
                 if self._second is not None:
-                    self._second.deadline = deadline
-                self._run(SEARCH, inquiry)
-            self._run(CONCLUDE, inquiry)
+                    self._second.deadline = self._deadline
+                with self.connection:
+                    self._run(SEARCH, inquiry)
+                    self._run(CONCLUDE, inquiry)
         except apsw.Error as error:
             failure = store.translate(error, self.home.index)
             if isinstance(failure, EngineTimeout):
@@ -349,16 +349,11 @@ def arrange(asker: Asker, inquiry: Inquiry) -> None:
 
 
 def keep_best(asker: Asker, inquiry: Inquiry) -> None:
-    """Drop the hits that were only looked for to be reordered or united. Raises apsw.InterruptError if time is over.
-
-    Steps between two reads are not interrupted.
-    """
+    """Drop the hits that were only looked for to be reordered or united."""
     del asker, inquiry.hits[inquiry.request.limit :]
-    if inquiry.deadline.passed():
-        raise apsw.InterruptError("the answer came after the deadline")
 
 
-# After the index was read.
+# What follows from the hits.
 
 
 def require_answerable(asker: Asker, inquiry: Inquiry) -> None:
@@ -404,22 +399,27 @@ def abstain(asker: Asker, inquiry: Inquiry) -> None:
 
 
 def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
-    """Let each session show the lines that answer, instead of the place that matches."""
+    """Let each session show the lines that answer, and other hits the place that matches."""
     from runtime.asking import quoting
 
-    wanted = quoting.Question(inquiry.question)
+    wanted, searcher = quoting.Question(inquiry.question), asker.open_searcher()
     for hit in inquiry.hits or inquiry.nearest:
-        text = catalogue.text(asker.connection, hit.hash)
-        if text is None:
-            continue
-        piece = hit.piece
-        if not hit.is_clean:
+        text = searcher.read(hit)
+        if hit.is_clean:
+            hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, hit.piece)
+        else:
             from core.redaction import shown
 
-            text, piece = shown(text), (0, 0)
-        hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, piece)
+            hit.quotes = quoting.quote(shown(text), wanted, inquiry.request.budget)
         if hit.quotes:
             hit.line, hit.snippet = hit.quotes[0].line, quoting.show(hit.quotes)
+        elif not hit.snippet:
+            searcher.fill(hit, text)
+
+
+def show_matches(asker: Asker, inquiry: Inquiry) -> None:
+    """Let each hit that shows nothing yet show the place that matches."""
+    asker.open_searcher().show((*inquiry.hits, *inquiry.nearest, *inquiry.twins.values()))
 
 
 def explain_reranking(asker: Asker, inquiry: Inquiry) -> None:
@@ -498,6 +498,7 @@ CONCLUDE: Table = (
     (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
     (lambda inquiry: bool(inquiry.hits), abstain),
     (lambda inquiry: bool(inquiry.hits or inquiry.nearest) and inquiry.mode != "time", quote_answers),
+    (lambda inquiry: inquiry.mode == "time" or bool(inquiry.twins), show_matches),
     (lambda inquiry: inquiry.reranked is not None, explain_reranking),
     (lambda inquiry: not inquiry.hits, explain_absence),
 )

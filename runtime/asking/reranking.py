@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from core import redaction
 from core.errors import BrainError, EngineMissing
-from qmd.index import catalogue
 from qmd.reranking.judge import LONGEST, Judge, opened
+from qmd.search import snippets
 from qmd.search.hybrid import best_chunk
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Reranking:
 
     def _text(self, question: str, hit: Hit) -> str:
         """Return the text of a hit for the reranker: its title and the passage that was found, else the best chunk."""
-        body = catalogue.text(self._connection, hit.hash) or ""
+        body = snippets.read(self._connection, hit)
         whole = self._judge.sendable(body)
         start, end = hit.piece
         if end:

@@ -101,6 +101,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
+        searcher.show((*newest, *(hit for hit, _ in evidence)))
         fresh = Freshness(home, config, connection)
         if fresh.complete and not newest and not evidence:
             absence.require_indexed(home, config, connection)

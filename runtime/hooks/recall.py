@@ -125,9 +125,10 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         decided = [hit for hit in searcher.newest(limit=20, filters=notes) if hit.field("type") in _DECISIVE]
         sessions = Filters(_trusted(config, "session"), fields=(("project", "=", project),))
         left = [hit for hit in searcher.newest(limit=10, filters=sessions) if not hit.field("parent")]
+        chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
+        searcher.show(chosen)
     finally:
         connection.close()
-    chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
     now = clock.now()
     items: Iterable[tuple[Hit, dict[str, Any]]] = (
         (

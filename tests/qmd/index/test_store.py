@@ -177,11 +177,18 @@ def test_a_deadline_interrupts_a_running_statement(index: str) -> None:
 
 def test_a_deadline_ends_with_its_block(index: str) -> None:
     connection = open_index(index)
-    with Deadline(connection, 0.01) as deadline:
+    with Deadline(connection, 0.05) as deadline:
         assert not deadline.passed()
-        time.sleep(0.02)
-        assert deadline.passed()
+    time.sleep(0.06)
+    assert deadline.passed()
     assert connection.execute(_ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")).get == 300_000
+    connection.close()
+
+
+def test_a_block_that_ends_after_its_deadline_raises(index: str) -> None:
+    connection = open_index(index)
+    with pytest.raises(apsw.InterruptError), Deadline(connection, 0.01):
+        time.sleep(0.02)
     connection.close()
 
 

@@ -166,6 +166,7 @@ def test_a_parallel_read_changes_no_answer_even_if_it_cannot_open_the_index(path
 
     def found(searcher: Searcher) -> list[tuple[int, float, str]]:
         hits = searcher.search("walrus 7", limit=10, filters=Filters())
+        searcher.show(hits)
         return [(hit.id, hit.score, hit.snippet) for hit in hits]
 
     alone = found(Searcher(connection))

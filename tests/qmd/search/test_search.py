@@ -24,7 +24,10 @@ FILLER = "The quick work of the day went on without much of note. " * 12
 def _ask(connection: apsw.Connection, question: str, limit: int = 5, **options: object) -> list[Hit]:
     filters = options.pop("filters", None)
     assert filters is None or isinstance(filters, Filters)
-    return Searcher(connection).search(question, limit=limit, filters=filters or Filters(), **options)  # type: ignore[arg-type]
+    searcher = Searcher(connection)
+    hits = searcher.search(question, limit=limit, filters=filters or Filters(), **options)  # type: ignore[arg-type]
+    searcher.show(hits)
+    return hits
 
 
 def _paths(hits: list[Hit]) -> list[str]:

@@ -330,6 +330,7 @@ def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, spa
     (vector,) = quantise(model.embed(["alra beno"]))
     meaning = Meaning(space, lambda: vector, {}, 0.5, 10)
     hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning, parts=True)
+    searcher.show(hits)
     assert len(hits) == 3
     assert searcher.last is not None
     assert searcher.last.best == 0.0
