@@ -23,12 +23,13 @@ from bench import (
     vectors,
     warm,
     watch,
+    web,
 )
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor watch locomo sets".split()
+    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor watch web locomo sets".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
 
@@ -80,6 +81,8 @@ def main(argv: list[str] | None = None) -> int:
             doctor.measure(report, quick=arguments.quick)
         if "watch" in suites:
             watch.measure(report, quick=arguments.quick)
+        if "web" in suites:
+            web.measure(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:

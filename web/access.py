@@ -39,7 +39,8 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "referrer-policy": "no-referrer",
+    # Nothing goes to other hosts. With "no-referrer", forms would come from the origin "null".
+    "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
@@ -170,7 +171,7 @@ class Access:
         place += f"?{urlencode(parameters)}" if parameters else ""
         shown_place = place.replace("&", "&amp;").replace('"', "%22")
         page = (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Brain</title>'
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Open · Brain</title>'
             '<link rel="icon" href="/static/icon.svg">'
             f'<meta http-equiv="refresh" content="0;url={shown_place}"><a href="{shown_place}">Go on</a></html>'
         )

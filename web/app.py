@@ -39,9 +39,9 @@ from core.redaction import shown_value
 from core.text import escaped, printable_value
 from qmd.index.store import damaged, translate
 from web.rendering import render
-from web.views import decisions, document, health, projects, search
+from web.views import decisions, document, forgetting, health, inbox, projects, search
 from web.views.times import Times
-from web.visit import Page, Visit
+from web.visit import FORM, Page, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,9 +85,12 @@ class Site:
             ("/project", "/project.json", projects.index),
             ("/project/{project:path}", "/project/{project:path}.json", projects.view),
             ("/health", "/health.json", health.view),
+            ("/inbox", "/inbox.json", inbox.view),
+            ("/forget", "/forget.json", forgetting.view),
         ):
             # The twin is first, as a path takes everything.
-            routes += [Route(each, self._endpoint(view), methods=["GET"]) for each in (twin, path)]
+            methods = ["GET", "POST"] if view in (inbox.view, forgetting.view) else ["GET"]
+            routes += [Route(each, self._endpoint(view), methods=methods) for each in (twin, path)]
         pages = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
         return self._access.guarding(pages)
 
@@ -119,6 +122,8 @@ class Site:
 
     def _answer(self, view: View, request: Request, form: Mapping[str, str] | None) -> Page:
         parameters, parts = dict(request.query_params), request.path_params
+        if form is not None:
+            self._access.redeem(form.get(FORM, ""))
         visit = Visit(self._home, load(self._home), self._environ, parameters, parts, self._access.issue, form)
         return view(visit)
 
@@ -136,6 +141,8 @@ class Site:
 
 
 def _response(page: Page, as_json: bool) -> Response:
+    if page.then and not as_json:
+        return Response(status_code=303, headers={"location": page.then})
     if as_json:
         body = escaped(dumps(page.envelope))
         return Response(body, page.status, media_type="application/json")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
 
+# The field with the fresh value that a form needs.
+FORM = "fresh"
 _LONGEST = 2000
 
 
@@ -40,6 +42,10 @@ class Visit:
             raise BadInput(f"{name} has {len(value)} characters, at most {_LONGEST} are taken", "make it shorter")
         return value
 
+    def field(self, name: str) -> str:
+        """Return a field of the form as it was written, "" if it is missing."""
+        return (self.form or {}).get(name, "")
+
     def number(self, name: str, default: int, most: int) -> int:
         """Return a parameter as a whole number from 1 to ``most``. Raises BadInput for anything else."""
         given = self.text(name)
@@ -64,3 +70,5 @@ class Page:
     event: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     status: int = 200
+    # Where the browser goes on after a form was taken, so that loading the page again sends nothing again.
+    then: str = ""

@@ -165,10 +165,11 @@ def _growing(found: Any) -> list[str]:
     """Return what will be excluded from now on, with the command that lifts the exclusion."""
     from core.text import printable
     from runtime.forgetting.forget import growing
+    from runtime.forgetting.report import lifting
 
     marks = growing(found)
     lines = [
-        printable(f"left out from now on as well: what comes later of {source} {unit}; to let it in: {_lifting(unit)}")
+        printable(f"left out from now on as well: what comes later of {source} {unit}; to let it in: {lifting(unit)}")
         for source, unit in shown(marks[:_GROWING])
     ]
     if len(marks) > _GROWING:
@@ -176,43 +177,13 @@ def _growing(found: Any) -> list[str]:
     return lines
 
 
-def _lifting(unit: str) -> str:
-    import shlex
-
-    return f"brain forget --unforget {shlex.quote(unit)}"
-
-
 def _show(
     args: Args, context: Context, found: Any, outcome: Any, *, swept: bool = False, own: Sequence[str] = ()
 ) -> None:
-    from runtime.asking.envelope import uri
-    from runtime.forgetting.forget import growing
-
     if args.json:
-        answer: dict[str, object] = {
-            "schema": 1,
-            "ok": outcome is None or not outcome.left,
-            "dry_run": bool(args.dry_run),
-            "documents": [
-                {"uri": uri(row.collection, row.path), "title": row.title, "date": clock.iso(row.date)}
-                for row in found.rows
-            ],
-            "outside": found.outside,
-            "questions": found.questions,
-            "shared": found.shared,
-            "left_out_later": [
-                {"source": source, "unit": unit, "unforget": _lifting(unit)} for source, unit in growing(found)
-            ],
-            "forgotten": outcome.documents if outcome is not None else 0,
-            "left": outcome.left if outcome is not None else [],
-            "own": outcome.own if outcome is not None else list(own),
-            "beyond": outcome.beyond if outcome is not None else [],
-        }
-        if outcome is not None and (outcome.left or found.outside):
-            answer.update(ok=False, error="refused", exit_code=REFUSED)
-        elif not found.rows and not found.marks and outcome is None:
-            answer.update(error="no_results", exit_code=NO_RESULTS)
-        context.emit(answer)
+        from runtime.forgetting.report import report
+
+        context.emit(report(found, outcome, dry_run=bool(args.dry_run), own=own))
         return
     if outcome is None:
         if found.rows or found.marks:

@@ -33,6 +33,7 @@ FILE = "file: address"
 DATA = "data: address"
 SCHEME = "other address"
 DETOUR = "a link's detour"
+OWN = "the brain's own page"
 
 _SCHEMES = {
     "file": FILE,
@@ -47,6 +48,9 @@ _SCHEMES = {
         INTERNAL,
     ),
 }
+# Pages of `brain web` end their titles so (web/pages/base.html). Remembered, the memory would repeat itself.
+_OWN_TITLE = "· Brain"
+_OWN_HOSTS = ("127.0.0.1", "localhost")
 _MAX_TITLE = 300
 _MAX_TERM = 400
 # "(3) Inbox": the number changes by the minute and does not describe the page.
@@ -218,6 +222,8 @@ class Policy:
             return reason
         if self._is_detour(host, rest):
             return DETOUR
+        if title.endswith(_OWN_TITLE) and host in _OWN_HOSTS:
+            return OWN
         # Secrets are removed before anything is cut.
         return host, addresses.clean(url), title, term
 

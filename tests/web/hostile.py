@@ -66,14 +66,14 @@ OURS = frozenset(
     """
     html head meta title link script body a header nav main form label input button div h1 h2 h3 h4 h5 h6 ol ul li p
     span code pre blockquote mark aside section article dl dt dd details summary table thead tbody tr th td time em
-    strong s br hr kbd figure figcaption svg rect path text
+    strong s textarea select option br hr kbd figure figcaption svg rect path text
     """.split()
 )
 _ATTRIBUTES = frozenset(
     """
     lang charset name content href rel type src defer class id for action method role value placeholder autocomplete
     spellcheck maxlength autofocus hidden title tabindex dir datetime open start target colspan scope viewbox x y width
-    height rx d data-copy
+    height rx d data-copy rows required selected
     """.split()
 )
 _HIDDEN = "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\x1b\U000e0041"

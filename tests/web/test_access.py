@@ -108,7 +108,7 @@ def test_every_answer_forbids_what_is_not_the_pages_own(home: Home, path: str) -
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "*" not in policy
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
     assert headers["cache-control"] in ("no-store", "no-cache")

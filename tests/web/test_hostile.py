@@ -30,7 +30,7 @@ def test_no_page_of_a_hostile_document_has_anything_of_its_own(home: Home) -> No
             if faults:
                 wrong[f"{path} {case.name}"] = faults
     lists = ("/", "/?q=anchor&n=50", "/time?year=2026", "/time/2026-03-12", "/project", "/why?topic=anchor", "/health")
-    for path in lists:
+    for path in (*lists, "/forget?project=*", "/inbox"):
         faults = Judge(browser.get(path)).faults
         if faults:
             wrong[path] = faults
@@ -55,6 +55,10 @@ def test_no_parameter_is_written_into_a_page_as_html(home: Home, payload: str) -
         f"/s/{given}",
         f"/trace/{given}",
         f"/project/{given}",
+        f"/inbox?supersedes={given}&kept={given}",
+        f"/inbox?remove={given}",
+        f"/forget?hit={given}",
+        f"/forget?match={given}&project=",
         f"/{given}",
     ):
         page = browser.client.get(path).text

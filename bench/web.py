@@ -1,0 +1,120 @@
+"""The page of ``brain web``: the first byte of each view, keystrokes to results, memory, over 50,000 documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from urllib.parse import quote_plus, urlsplit
+
+import psutil
+
+from bench import corpora
+from bench.measure import Failed, environment, median, percentile, program, relative
+from bench.report import Report, Row, megabytes, ms
+
+_FIRST_BYTE_S = 0.050
+_RESULTS_S = 0.100
+_MEMORY_MB = 150
+_STOP_S = 30
+# A question is sent once nobody has typed for 90 ms: every third key of a quick typist.
+_KEYS = 3
+
+
+class _Client:
+    """A browser's connection that has opened the page."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        self._cookie = ""
+        headers = self._ask(f"/?{parts.query}")[1]
+        self._cookie = headers["set-cookie"].partition(";")[0]
+
+    def first_byte(self, path: str) -> float:
+        """Seconds from the request to the first byte of the answer's body, as typing asks (no telemetry)."""
+        return self._ask(path)[0]
+
+    def text(self, path: str) -> str:
+        return self._ask(path)[2]
+
+    def _ask(self, path: str) -> tuple[float, dict[str, str], str]:
+        headers = {"x-brain-typing": "1", **({"cookie": self._cookie} if self._cookie else {})}
+        began = time.perf_counter()
+        self._connection.request("GET", path, headers=headers)
+        answer = self._connection.getresponse()
+        first = answer.read(1)
+        taken = time.perf_counter() - began
+        body = (first + answer.read()).decode()
+        if answer.status != 200:
+            raise Failed(f"{path} gave {answer.status}: {body[:500]}")
+        return taken, {name.lower(): value for name, value in answer.getheaders()}, body
+
+
+def measure(report: Report, *, quick: bool) -> None:
+    """Each view and each keystroke in turn, every view once more than is counted."""
+    corpus = None if quick else corpora.published(corpora.MANY)
+    if corpus is None:
+        if not quick:
+            report.skip("the page on the published corpus", f"no {relative(corpora.GENERATOR)}")
+        corpus = corpora.own()
+    rounds = 5 if quick else 20
+    name = f"web, {corpus.files:,} documents"
+    with _serving(environment(corpora.brain(corpus))) as (url, pid):
+        client = _Client(url)
+        for view, path in _views(client, corpus.questions[0]):
+            client.first_byte(path)
+            taken = [client.first_byte(path) for _ in range(rounds)]
+            p50 = median(taken)
+            met = p50 <= _FIRST_BYTE_S
+            report.add(Row(f"{name}: first byte of {view}, p50", ms(p50), bar=f"≤ {ms(_FIRST_BYTE_S)}", met=met))
+        taken = [client.first_byte(f"/?q={quote_plus(typed)}") for typed in _typed(corpus.questions)]
+        p95 = percentile(taken, 0.95)
+        met = p95 <= _RESULTS_S
+        report.add(Row(f"{name}: keystroke to results, p50", ms(median(taken))))
+        report.add(Row(f"{name}: keystroke to results, p95", ms(p95), bar=f"≤ {ms(_RESULTS_S)}", met=met))
+        memory = psutil.Process(pid).memory_info().rss
+    limit = f"≤ {_MEMORY_MB} MB"
+    report.add(Row(f"{name}: memory", megabytes(memory), bar=limit, met=memory <= _MEMORY_MB * 1e6))
+
+
+def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, path) of the views; the document is the best hit of a question."""
+    asked = f"q={quote_plus(question)}"
+    hits = json.loads(client.text(f"/search.json?{asked}"))["hits"]
+    if not hits:
+        raise Failed(f"{question!r} finds nothing")
+    yield "the newest", "/"
+    yield "a question", f"/?{asked}"
+    yield "a document", f"/s/{hits[0]['uri'].removeprefix('qmd://')}"
+    yield "a year", f"/time?year={hits[0]['date'][:4]}"
+    yield "a day", f"/time/{hits[0]['date'][:10]}"
+    yield "projects", "/project"
+    yield "health", "/health"
+
+
+def _typed(questions: Sequence[str]) -> Iterator[str]:
+    """Yield the beginnings of questions as somebody types them, every third key."""
+    for question in questions:
+        for end in range(_KEYS, len(question) + _KEYS, _KEYS):
+            if question[:end].strip():
+                yield question[:end].strip()
+
+
+@contextmanager
+def _serving(environ: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """Run the page; give the link that opens it, and the process."""
+    words = [*program(), "web", "--port", "0", "--json"]
+    with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            if not line:
+                raise Failed("brain web did not start")
+            said = json.loads(line)
+            yield said["url"], said["pid"]
+        finally:
+            process.terminate()
+            process.wait(_STOP_S)

@@ -1,0 +1,152 @@
+"""Notes and forgetting: only by a form of the page's own, once, and with the verdict or the proof shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from runtime.capture import entries
+from tests.runtime.index_fixture import Shelf
+from tests.web.hostile import Judge
+from tests.web.site import PORT, Browser
+
+_NOON = 1_773_316_800
+
+
+@pytest.fixture
+def browser(home: Home) -> Browser:
+    Shelf(home)
+    return Browser(home)
+
+
+def fresh(page: str) -> str:
+    """Return the value of the last form of a page."""
+    return str(re.findall(r'name="fresh" value="([^"]+)"', page)[-1])
+
+
+def hidden(page: str, name: str) -> str:
+    """Return a hidden field of a page."""
+    return str(re.findall(rf'name="{name}" value="([^"]*)"', page)[-1])
+
+
+def previewed(browser: Browser, match: str) -> str:
+    """Return the page that shows what a text would remove."""
+    return browser.post("/forget", {"match": match, "fresh": fresh(browser.get("/forget"))})
+
+
+def test_a_note_is_kept_and_found(home: Home, browser: Browser) -> None:
+    page = browser.get("/inbox")
+    given = {"fresh": fresh(page), "text": "Keep tides in a table", "type": "decision", "why": "it is small"}
+    browser.post("/inbox", given, 303)
+    (kept,) = entries.entries(home)
+    assert (kept.type, kept.title, kept.field("why")) == ("decision", "Keep tides in a table", "it is small")
+    assert "Keep tides in a table" in browser.get(f"/inbox?kept={kept.entry_id}")
+    assert browser.json("/search.json?q=tides+table")["hits"][0]["title"] == "Keep tides in a table"
+    assert [entry["title"] for entry in browser.json("/inbox.json")["entries"]] == ["Keep tides in a table"]
+    browser.post("/inbox", given, 403)  # the same form again
+    assert len(list(entries.entries(home))) == 1
+
+
+def test_the_gate_says_why_it_refuses(home: Home, browser: Browser) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    given = {"text": f"the key <b> is {token}", "type": "note", "force": "1"}
+    page = browser.post("/inbox", {**given, "fresh": fresh(browser.get("/inbox"))}, 422)
+    assert "looks like a secret" in page
+    assert "the key &lt;b&gt; is" in page  # what was written is not lost
+    assert Judge(page).faults == []
+    twice = {"text": "Keep tides in a table", "type": "note"}
+    browser.post("/inbox", {**twice, "fresh": fresh(page)}, 303)
+    page = browser.post("/inbox", {**twice, "fresh": fresh(browser.get("/inbox"))}, 422)
+    assert "says the same" in page
+    browser.post("/inbox", {**twice, "force": "1", "fresh": fresh(page)}, 303)
+    assert len(list(entries.entries(home))) == 2
+
+
+def test_an_entry_is_replaced_and_removed(home: Home, browser: Browser) -> None:
+    browser.post(
+        "/inbox", {"text": "Keep tides in a table", "type": "decision", "fresh": fresh(browser.get("/inbox"))}, 303
+    )
+    (first,) = entries.entries(home)
+    page = browser.get(f"/inbox?supersedes={first.entry_id}")
+    assert "in place of Keep tides in a table" in page
+    given = {"text": "Compute tides when asked", "supersedes": hidden(page, "supersedes"), "fresh": fresh(page)}
+    browser.post("/inbox", given, 303)
+    second, first = entries.entries(home)
+    assert (second.type, second.field("supersedes")) == ("decision", first.entry_id)
+    assert first.field("superseded_by") == second.entry_id
+    page = browser.get(f"/inbox?remove={second.entry_id}")
+    browser.post(
+        "/inbox", {"remove": second.entry_id, "fresh": re.findall('name="fresh" value="([^"]+)"', page)[0]}, 303
+    )
+    (left,) = entries.entries(home)
+    assert (left.title, left.field("superseded_by")) == ("Keep tides in a table", "")
+
+
+@pytest.mark.parametrize("path", ["/inbox", "/forget"])
+def test_nothing_is_written_without_a_fresh_value(home: Home, browser: Browser, path: str) -> None:
+    Shelf(home).put("brain", "tide.md", "the tide table", date=_NOON)
+    given = {"text": "A note", "type": "note", "hit": "qmd://brain/tide.md", "confirm": "forget 1 document"}
+    for value in ("", "guessed", "x" * 32):
+        assert "not fresh" in browser.post(path, {**given, "fresh": value}, 403)
+    value = fresh(browser.get(f"{path}?hit=qmd://brain/tide.md"))
+    stranger = Browser(home, opened=False)
+    assert stranger.client.post(path, data={**given, "fresh": value}).status_code == 401
+    headers = {"origin": "http://localhost:3000"}
+    assert browser.client.post(path, data={**given, "fresh": value}, headers=headers).status_code == 403
+    own = {"origin": f"http://127.0.0.1:{PORT}"}
+    assert browser.client.post(path, json={**given, "fresh": value}, headers=own).status_code == 403
+    assert browser.client.post(path, content=b"x" * 600_000, headers=own).status_code == 403
+    assert list(entries.entries(home)) == []
+    assert "tide table" in browser.get("/s/brain/tide.md")
+
+
+def test_forgetting_shows_what_goes_and_proves_that_it_went(home: Home, browser: Browser) -> None:
+    shelf = Shelf(home)
+    gone = shelf.put("brain", "tide.md", "the zanzibar tide table", date=_NOON, title="Tides", session_id="tide")
+    kept = shelf.put("brain", "lock.md", "flock for the writer", date=_NOON)
+    page = previewed(browser, "zanzibar")
+    assert "qmd://brain/tide.md" in page
+    assert "forget 1 document" in page
+    given = {"match": "zanzibar", "digest": hidden(page, "digest")}
+    assert "do not match" in browser.post("/forget", {**given, "confirm": "yes", "fresh": fresh(page)}, 403)
+    page = previewed(browser, "zanzibar")
+    given = {"match": "zanzibar", "confirm": "Forget 1  document", "fresh": fresh(page)}
+    assert "no longer what was shown" in browser.post("/forget", {**given, "digest": "other"}, 403)
+    assert gone.exists()
+    page = previewed(browser, "zanzibar")
+    assert browser.json("/forget.json?hit=tide")["documents"][0]["title"] == "Tides"
+    done = browser.post("/forget", {**given, "digest": hidden(page, "digest"), "fresh": fresh(page)})
+    assert "1 document forgotten" in done
+    assert "nothing of it is left" in done
+    assert not gone.exists()
+    assert kept.exists()
+    assert not [
+        path for path in Path(home.root).rglob("*") if path.is_file() and b"zanzibar" in path.read_bytes().lower()
+    ]
+    browser.get("/s/brain/tide.md", 404)
+
+
+def test_documents_that_came_since_are_not_forgotten_unseen(home: Home, browser: Browser) -> None:
+    shelf = Shelf(home)
+    shelf.put("brain", "tide.md", "the zanzibar tide table", date=_NOON)
+    page = previewed(browser, "zanzibar")
+    shelf.put("brain", "later.md", "zanzibar again", date=_NOON)
+    given = {
+        "match": "zanzibar",
+        "confirm": "forget 1 document",
+        "digest": hidden(page, "digest"),
+        "fresh": fresh(page),
+    }
+    assert "no longer what was shown" in browser.post("/forget", given, 403)
+    assert "2 documents" in previewed(browser, "zanzibar")
+
+
+def test_what_cannot_be_chosen_together_is_refused(browser: Browser) -> None:
+    for query in ("match=zanzibar", "project=x&hit=y", "since=whenever"):
+        browser.get(f"/forget?{query}", 400)
+    for given in ({"hit": "a", "match": "bcd"}, {"match": "ab"}, {"confirm": "forget 1 document"}):
+        browser.post("/forget", {**given, "fresh": fresh(browser.get("/forget"))}, 400)
+    assert "Nothing was selected" in previewed(browser, "nowhere-to-be-found")
