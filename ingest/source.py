@@ -41,9 +41,9 @@ class Source:
     begins their names. ``on_request``: True if files are read only when the source is named. ``roots`` is the table of
     the tool's folders (``ingest.roots``), ``suffixes`` are the endings of transcripts' names. ``skip_files``
     and ``skip_folders`` map names below the roots to the reason why they are no transcripts. ``history`` is the name
-    of the tool's history of prompts, which lies next to its folders of transcripts, ``beside``. ``companion_names`` are
-    the files in a transcript's folder that describe its session alone. ``resume`` is the command that a session's id
-    completes, and the only ``surface`` (a field of documents) with such sessions, "" for all. ``is_collector``: see
+    of the tool's history of prompts, which lies next to its ``transcript_folders``. ``companion_names`` are the files
+    in a transcript's folder that describe its session alone. ``resume`` is the command that a session's id completes,
+    and the only ``surface`` (a field of documents) with such sessions, "" for all. ``is_collector``: see
     ``ingest.collector``.
     """
 
@@ -56,7 +56,7 @@ class Source:
     skip_files: Mapping[str, str] = {}
     skip_folders: Mapping[str, str] = {}
     history = ""
-    beside: tuple[str, ...] = ()
+    transcript_folders: tuple[str, ...] = ()
     companion_names: tuple[str, ...] = ()
     resume = ("", "")
     # True if ``pieces`` needs the whole file: an earlier line may name the session of a line.
@@ -109,7 +109,9 @@ class Source:
         places = list(roots)
         if self.history:
             next_to = (
-                join(dirname(place.rstrip("/")), self.history) for place in places if basename(place) in self.beside
+                join(dirname(place.rstrip("/")), self.history)
+                for place in places
+                if basename(place) in self.transcript_folders
             )
             places += [path for path in dict.fromkeys(next_to) if isfile(path)]
         return walk(places, self.wants, self.skip_files, self.skip_folders)
@@ -133,6 +135,7 @@ class Source:
         """Yield the reading of one file of ``raw``: parts of sessions by unit, and what was left out. Raises nothing.
 
         A file of many units may yield its reading each time that more of them are whole; it is yielded at the end.
+        Whether a part is excluded is judged once, when its reading is yielded: its ``cwd`` must be known by then.
         """
         raise NotImplementedError
 

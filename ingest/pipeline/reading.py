@@ -350,6 +350,8 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
         redacted = take(data, reading)
     elif reading.path.endswith(".txt"):
         text = data.decode("utf-8", "replace")
+        if not records.is_utf8(data):
+            reading.recovered[records.REPLACED] = 1
         cleaned = clean(text, reading.redacted)
         redacted = data if cleaned == text else cleaned.encode()
         take(cleaned, reading)
@@ -368,6 +370,8 @@ def _whole(data: bytes, reading: Reading, take: Callable[[Any, Reading], Any], f
             return b""
         if len(whole) != len(data):
             reading.recovered[records.HOLES] = 1
+        if not records.is_utf8(whole):
+            reading.recovered[records.REPLACED] = 1
         unchanged = sum(reading.redacted.values()) == before
         redacted = whole if unchanged else json.dumps(value, separators=(",", ":")).encode()
         take(value, reading)

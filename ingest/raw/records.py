@@ -224,6 +224,15 @@ def without_tail(data: bytes) -> bytes:
     return data.rstrip(b"\0") or data
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return True if data is valid UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def is_binary(data: bytes) -> bool:
     """Return True if data with this beginning is no text of any kind; UTF-16 is no text here."""
     if data.startswith(_FORMATS) and b"\0" in data[:_SNIFF]:

@@ -41,9 +41,9 @@ def generations(parents: Mapping[Any, Any]) -> dict[Any, int]:
     return found
 
 
-def transcripts_near(path: str, beside: Iterable[str]) -> Iterator[str]:
-    """Yield the transcripts in the folders ``beside`` the history of prompts at ``path``, whatever a run reads."""
-    for folder in beside:
+def transcripts_near(path: str, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the transcripts in the ``folders`` next to the history of prompts at ``path``, whatever a run reads."""
+    for folder in folders:
         for place, _, names in os.walk(join(dirname(path), folder)):
             yield from (join(place, name) for name in names)
 

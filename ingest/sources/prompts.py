@@ -73,7 +73,7 @@ class PromptHistory:
 
     Args:
         name: the source's name.
-        beside: the folders next to a history that have the tool's transcripts (``Source.beside``).
+        folders: where the tool keeps its transcripts (``Source.transcript_folders``).
         prompt: returns the fields of a ``Prompt`` from one entry.
         fields: the known fields of an entry; others are counted.
         find_project: finds the folder of a history if its entries have none.
@@ -83,7 +83,7 @@ class PromptHistory:
     def __init__(
         self,
         name: str,
-        beside: Iterable[str],
+        folders: Iterable[str],
         prompt: Callable[[dict[str, Any]], tuple[str, ...]],
         fields: frozenset[str],
         *,
@@ -91,7 +91,7 @@ class PromptHistory:
         select: Callable[[list[Prompt], Reading], list[Prompt]] | None = None,
     ) -> None:
         self._name = name
-        self._beside = beside
+        self._folders = folders
         self._prompt = prompt
         self._fields = fields
         self._find_project = find_project
@@ -121,7 +121,7 @@ class PromptHistory:
                 reading.skipped = EMPTY if stat.S_ISREG(file.status.st_mode) else NOT_REGULAR
                 return
             prompts = list(self._prompts(reading, _entries(file, reading)))
-        names = session_names(transcripts_near(reading.path, self._beside))
+        names = session_names(transcripts_near(reading.path, self._folders))
         prompts = [prompt for prompt in prompts if not has_transcript(prompt.session, names)]
         if self._select is not None:
             prompts = self._select(prompts, reading)
@@ -215,6 +215,8 @@ def _entries(file: RawFile, reading: Reading) -> Iterator[Any]:
         return
     if len(text) != len(data):
         reading.recovered[records.HOLES] = 1
+    if not records.is_utf8(text):
+        reading.recovered[records.REPLACED] = 1
     yield from value if type(value) is list else ()
 
 

@@ -37,7 +37,7 @@ class Claude(Source):
     roots = ROOTS["claude"]
     resume = RESUME["claude"]
     history = "history.jsonl"
-    beside = ("projects",)
+    transcript_folders = ("projects",)
     pieces_need_whole = True
     deletes_after_days = 30
     skip_files: Mapping[str, str] = {"journal.jsonl": "workflow journal"}
@@ -53,7 +53,7 @@ class Claude(Source):
             from ingest.sources.claude.user_text import PROMPT_FIELDS, prompt_of
             from ingest.sources.prompts import PromptHistory
 
-            yield PromptHistory(self.name, self.beside, prompt_of, PROMPT_FIELDS).read(path, raw)
+            yield PromptHistory(self.name, self.transcript_folders, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.claude.parser import read
 

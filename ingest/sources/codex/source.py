@@ -59,7 +59,7 @@ class Codex(Source):
     roots = ROOTS["codex"]
     resume = RESUME["codex"]
     history = "history.jsonl"
-    beside = ("sessions", "archived_sessions")
+    transcript_folders = ("sessions", "archived_sessions")
 
     def wants(self, name: str) -> bool:
         return name.endswith((".jsonl", ".jsonl.zst")) or (name.startswith("rollout-") and name.endswith(".json"))
@@ -117,7 +117,7 @@ class Codex(Source):
             from ingest.sources.codex.user_text import PROMPT_FIELDS, prompt_of
             from ingest.sources.prompts import PromptHistory
 
-            yield PromptHistory(self.name, self.beside, prompt_of, PROMPT_FIELDS).read(path, raw)
+            yield PromptHistory(self.name, self.transcript_folders, prompt_of, PROMPT_FIELDS).read(path, raw)
             return
         from ingest.sources.codex.parser import read
 

@@ -435,16 +435,16 @@ _TABLES = {
 _NEEDED = {"sessions": {"id"}, "turns": {"session_id", "user_message"}}
 
 
-def read_store(path: str, raw: RawStore, beside: Sequence[str]) -> Reading:
-    """Read the database of sessions; those with a transcript in the folders ``beside`` are left out."""
-    reading = databases.read(path, raw, partial(_database, beside))
+def read_store(path: str, raw: RawStore, folders: Sequence[str]) -> Reading:
+    """Read the database of sessions; those with a transcript in the ``folders`` next to it are left out."""
+    reading = databases.read(path, raw, partial(_database, folders))
     if not reading.parts and reading.failed is None:
         reading.skipped = reading.skipped or reading.withheld or PROMPT_HISTORY
     return reading
 
 
 def _database(
-    beside: Sequence[str],
+    folders: Sequence[str],
     connection: apsw.Connection,
     there: dict[str, set[str]],
     reading: Reading,
@@ -455,7 +455,7 @@ def _database(
         return
     named: set[str] = set()
     if not reading.raw.is_shelved(reading.path):
-        named = session_names(transcripts_near(reading.path, beside))
+        named = session_names(transcripts_near(reading.path, folders))
     rows: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for about in _select(connection, there, "sessions", "id"):
         unit = one_line(string(about[0]), 4000)

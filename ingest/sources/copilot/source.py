@@ -41,7 +41,7 @@ class Copilot(Source):
         "checkpoints": "checkpoint",
     }
     history = "session-store.db"
-    beside = ("session-state", "history-session-state")
+    transcript_folders = ("session-state", "history-session-state")
     # A session's name and project; the title that VS Code gives it.
     companion_names = ("workspace.yaml", "vscode.metadata.json")
 
@@ -84,7 +84,7 @@ class Copilot(Source):
         from ingest.sources.copilot.parser import read, read_store
 
         if self.is_history(path):
-            yield read_store(path, raw, self.beside)
+            yield read_store(path, raw, self.transcript_folders)
             return
         reading = read(path, raw)
         if reading.parts and basename(path) == _JOURNAL and not raw.is_shelved(path):

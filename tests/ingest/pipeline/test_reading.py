@@ -88,3 +88,15 @@ def test_a_part_of_nothing_but_nul_bytes_is_a_failure(home: Home, tmp_path: Path
     (tmp_path / "storage/part/msg_2/prt_4.json").write_bytes(HOLE)
     ledger = run(home, "opencode", [str(tmp_path)], trust_stat=False)
     assert (ledger.ingested, ledger.failed_records) == (1, 1)
+
+
+@pytest.mark.parametrize("make", [_gemini, _prompts, _amp])
+def test_bytes_that_are_no_text_are_replaced_and_counted(home: Home, tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    folder = tmp_path / "there"
+    source = make(folder)
+    (path,) = (path for path in folder.parent.rglob("*.json") if b"Why?" in path.read_bytes())
+    path.write_bytes(path.read_bytes().replace(b"Why?", b"Why\xff?"))
+    ledger = run(home, source, [str(folder)], trust_stat=False)
+    assert (ledger.failed_files, ledger.recovered) == (0, {"invalid UTF-8 replaced": 1})
+    assert "Why\ufffd?".encode() in b"".join(corpus(home).values())

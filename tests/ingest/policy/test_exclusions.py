@@ -59,6 +59,17 @@ def test_an_excluded_session_is_written_nowhere(home: Home, folder: Path, rule: 
     assert b"about the api" not in held
 
 
+def test_a_folder_that_only_a_later_record_names_excludes_the_session(home: Home, tmp_path: Path) -> None:
+    configure(home, "exclude: {projects: [/home/me/api]}")
+    script = Script(cwd="/home/me/api")
+    records = [script.user("hidden"), script.user("hidden, too"), script.user("and this")]
+    for record in records[:2]:
+        del record["cwd"]
+    save(tmp_path / "t" / "a.jsonl", *records)
+    assert ingest(home, tmp_path / "t").skipped == {"excluded: project": 1}
+    assert corpus(home) == {}
+
+
 def test_a_marker_file_excludes_its_folder_and_what_is_below(home: Home, tmp_path: Path) -> None:
     project = tmp_path / "client"
     (project / "deep").mkdir(parents=True)

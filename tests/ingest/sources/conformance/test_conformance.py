@@ -19,8 +19,11 @@ from core import config
 from core.document import split
 from core.home import Home
 from ingest import registry
+from ingest.collector import Collector
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.run import run
+from ingest.raw.store import DISK
+from ingest.session.session import Part
 from runtime.asking import envelope
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
@@ -71,6 +74,20 @@ def test_discovery_finds_the_files_where_the_tool_keeps_them_and_nothing_else(ho
         roots = sample.source.default_roots(home)
     found = [file.path for file in sample.source.discover(roots) if not file.skip]
     assert found == sorted(map(str, sample.paths))
+
+
+def test_a_part_has_its_folder_when_its_reading_is_yielded(home: Home, sample: Sample) -> None:
+    """Whether it is excluded is judged then, and once: a folder that is learned late would be judged too late."""
+    if isinstance(sample.source, Collector):
+        pytest.skip("it makes no sessions")
+    sample.write()
+    for path in sample.paths:
+        judged: dict[str, tuple[Part, str]] = {}
+        for reading in sample.source.parse(str(path), DISK):
+            for unit, part in reading.parts.items():
+                judged.setdefault(unit, (part, part.cwd))
+        assert judged
+        assert all(part.cwd == folder for part, folder in judged.values())
 
 
 def test_a_file_makes_a_document_that_names_its_source_and_has_a_date(home: Home, sample: Sample) -> None:
