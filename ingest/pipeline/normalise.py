@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from core.document import render
@@ -12,37 +12,19 @@ from core.home import Home
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import Ledger
 from ingest.pipeline.reading import in_part
-from ingest.pipeline.state import FileRow, UnitRow
+from ingest.pipeline.state import Changes, FileRow, UnitRow
 from ingest.session.units import assign, is_agent, stem
 
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any
 
     from ingest.pipeline.databases import Damage
     from ingest.pipeline.reading import Reading
+    from ingest.pipeline.state import State
     from ingest.policy.exclusions import Withholding
     from ingest.raw.store import SourceFile
     from ingest.session.session import Part
     from ingest.source import Source
-
-    class Known(Protocol):
-        """The methods of ``ingest.pipeline.state.State`` that a run needs."""
-
-        def units(self, source: str) -> dict[str, UnitRow]: ...
-        def members(self, source: str) -> dict[str, set[str]]: ...
-        def links(self, source: str) -> dict[str, str]: ...
-        def mark(self, source: str, mark: str) -> None: ...
-        def save(
-            self,
-            source: str,
-            files: Iterable[FileRow] = ...,
-            units: Iterable[UnitRow] = ...,
-            members: Iterable[tuple[str, Iterable[str]]] = ...,
-            links: Iterable[tuple[str, str]] = ...,
-            gone: Iterable[str] = ...,
-            left: Iterable[tuple[str, str]] = ...,
-        ) -> None: ...
-
 
 _DOCUMENT = "document"
 _BATCH = 128
@@ -59,7 +41,8 @@ class Normaliser:
     Files that probably belong together are read together, so that no more than one unit's events are held; a unit
     that turns out to have files elsewhere is composed at the end, from all of them.
 
-    ``seen``: the files that are there and the rows of the last run, if more than one file was looked at.
+    ``only``: the units that the files bear on, if it is not a whole run. ``seen``: the files that are there and the
+    rows of the last run, if more than one file was looked at.
     ``damaged``: of files that are read from the archive, how the last reading of their own ended.
     """
 
@@ -67,29 +50,22 @@ class Normaliser:
         self,
         home: Home,
         source: Source,
-        state: Known,
+        state: State,
         ledger: Ledger,
         keeping: Withholding,
         *,
-        stale: bool,
-        progress: Callable[[int, int, str], None] | None,
-        on_written: Callable[[str, str, bytes, os.stat_result], None] | None,
-        sweep: bool = True,
+        stale: bool = False,
+        progress: Callable[[int, int, str], None] | None = None,
+        on_written: Callable[[str, str, bytes, os.stat_result], None] | None = None,
+        only: list[str] | None = None,
         seen: tuple[list[SourceFile], Mapping[str, FileRow]] | None = None,
         damaged: Mapping[str, Damage] | None = None,
     ) -> None:
-        self._source = source
-        self._state = state
-        self._ledger = ledger
-        self._keeping = keeping
-        self._stale = stale
-        self._progress = progress
-        self._on_written = on_written
-        self._seen = seen
-        self._damaged = damaged or {}
-        self._corpus = Corpus(home, source.collection, self._landed, sweep=sweep)
-        self._units = state.units(source.name)
-        self._members = state.members(source.name)
+        self._source, self._state, self._ledger, self._keeping = source, state, ledger, keeping
+        self._stale, self._progress, self._on_written = stale, progress, on_written
+        self._is_whole, self._seen, self._damaged = only is None, seen, damaged or {}
+        self._corpus = Corpus(home, source.collection, self._landed, sweep=self._is_whole)
+        self._units, self._members = state.units(source.name, only), state.members(source.name, only)
         self._links = state.links(source.name)
         self._owned: dict[str, set[str]] = {}
         for unit, paths in self._members.items():
@@ -102,11 +78,7 @@ class Normaliser:
         self._written: set[str] = set()
         self._late: set[str] = set()
         self._waiting: list[Reading] = []
-        self._rows: list[FileRow] = []
-        self._changed_units: dict[str, UnitRow] = {}
-        self._changed_links: dict[str, str] = {}
-        self._gone: set[str] = set()
-        self._left: list[tuple[str, str]] = []
+        self._changes = Changes()
         # Bytes, because a transcript has a few kilobytes or hundreds of megabytes.
         self._sizes: dict[str, int] = {}
         self._done = 0
@@ -116,12 +88,15 @@ class Normaliser:
         paths = None if self._keeping.from_archive else [file.path for file in new]
         self._keeping.expect(self._source, paths, self._units, self._members, self._seen)
         with self._corpus:
-            self._find_damaged(readable, verify)
+            if self._units:
+                self._find_damaged(readable, verify)
             self._read(new)
-            self._finish_late()
+            if self._late:
+                self._finish_late()
             for reading in self._waiting:
                 self._row(reading)
-            self._drop_orphans()
+            if self._stale:
+                self._drop_orphans()
             self._save()
             if self._rename():
                 self._save()
@@ -137,7 +112,7 @@ class Normaliser:
         # last: a session with a transcript is made of that.
         for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
             self._group(groups[key], total)
-            if len(self._rows) + len(self._changed_units) >= _BATCH:
+            if len(self._changes.files) + len(self._changes.units) >= _BATCH:
                 self._save()
 
     def _find_damaged(self, readable: set[str], verify: bool) -> None:
@@ -198,7 +173,7 @@ class Normaliser:
         for path in [path for path in self._members.get(unit, ()) if self._source.is_history(path)]:
             self._members[unit].discard(path)
             self._owned[path].discard(unit)
-            self._left.append((unit, path))
+            self._changes.left.append((unit, path))
 
     def _compose_all(self, parts: dict[str, list[tuple[Any, int]]]) -> None:
         """Compose the units with all parts present; the others are read again, and composed at the end."""
@@ -244,7 +219,7 @@ class Normaliser:
         link = self._links.get(unit, "")
         for agent, said in self._source.links(unit, parts).items():
             if self._links.get(agent) != said:
-                self._links[agent] = self._changed_links[agent] = said
+                self._links[agent] = self._changes.links[agent] = said
                 if agent in self._units and self._units[agent].link != said:
                     self._late.add(agent)
         known = self._units.get(unit)
@@ -277,7 +252,7 @@ class Normaliser:
             return
         truncated = meta.get("truncated")
         row = UnitRow(unit, name, digest, records, link, truncated if isinstance(truncated, int) else 0)
-        self._units[unit] = self._changed_units[unit] = row
+        self._units[unit] = self._changes.units[unit] = row
 
     def _landed(self, name: str, data: bytes, status: os.stat_result) -> None:
         if name not in self._written:  # one of several files may be written when the first of them has been read
@@ -307,21 +282,21 @@ class Normaliser:
             else:
                 reason = outcomes[0] if outcomes else "no conversation"
         row = row_of(reading, status, reason, damage or self._damaged.get(reading.path))
-        self._rows.append(row)
+        self._changes.files.append(row)
+        self._changes.members[row.path] = self._owned.get(row.path, set())
         self._ledger.account(row, fresh=True)
 
     def _drop_orphans(self) -> None:
         """Remove documents of units that their files, read again by a new parser, no longer hold."""
-        if self._stale:
-            for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
-                if not self._members[unit]:
-                    self._remove(unit)
+        for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
+            if not self._members[unit]:
+                self._remove(unit)
 
     def _remove(self, unit: str) -> None:
         row = self._units.pop(unit)
-        self._changed_units.pop(unit, None)
+        self._changes.units.pop(unit, None)
         self._corpus.remove(row.name)
-        self._gone.add(unit)
+        self._changes.gone.add(unit)
         self._ledger.removed += 1
 
     def _rename(self) -> bool:
@@ -336,7 +311,7 @@ class Normaliser:
                 continue
             moved = self._corpus.rename(row.name, name)
             row.name = name
-            self._changed_units[unit] = row
+            self._changes.units[unit] = row
             self._ledger.renamed += 1
             if moved is not None and self._on_written is not None:
                 self._on_written(self._source.collection, row.name, *moved)
@@ -346,24 +321,13 @@ class Normaliser:
         from core.files import sync_folder
 
         self._keeping.commit()
-        if mark := self._keeping.mark():
+        mark = self._keeping.mark() if self._is_whole else ""
+        if mark:  # one archived file says nothing about the others
             self._state.mark(self._source.name, mark)
         self._corpus.flush()
         sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
-        self._state.save(
-            self._source.name,
-            self._rows,
-            self._changed_units.values(),
-            [(row.path, self._owned.get(row.path, ())) for row in self._rows],
-            self._changed_links.items(),
-            self._gone,
-            self._left,
-        )
-        self._left = []
-        self._rows = []
-        self._changed_units = {}
-        self._changed_links = {}
-        self._gone = set()
+        self._state.save(self._source.name, self._changes)
+        self._changes = Changes()
 
 
 def _distinct(parts: list[Part]) -> int:

@@ -14,17 +14,14 @@ from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
-from ingest.pipeline.state import HIDDEN, FileRow, State, holds, with_hidden
+from ingest.pipeline.state import HIDDEN, Changes, FileRow, State, holds, with_hidden
 from ingest.raw import store
-from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from core.home import Home
-    from ingest.pipeline.state import UnitRow
     from ingest.policy.exclusions import Withholding
     from ingest.raw.store import SourceFile
     from ingest.source import OnWritten, Progress, Settings, Source
@@ -116,7 +113,7 @@ def run(
             account_for_the_rest(files, new, known, ledger)
             gone = [] if from_archive else vanished(files, known, places, ledger)
             if gone:
-                state.save(source_name, files=gone)
+                state.save(source_name, Changes(gone))
             if new or not trust_stat or _is_any_missing(home, source, state):
                 from ingest.pipeline.normalise import Normaliser
 
@@ -253,62 +250,21 @@ def one(
             if file.skip:
                 ledger.fail(file.path, "unreadable", file.skip)
                 return ledger
-            scope = _Scope(state, source_name, file.path, source.peek(file.path))
-            if store.changed(file, scope.file, trust_stat=False):
+            known = state.file(source_name, file.path)
+            if store.changed(file, known, trust_stat=False):
                 from ingest.pipeline.normalise import Normaliser
 
                 keeping = Keeping(home, source_name, settings, hasty=True)
-                job = Normaliser(
-                    home, source, scope, ledger, keeping, stale=False, progress=None, on_written=on_written, sweep=False
-                )
+                near = state.near(source_name, file.path, source.peek(file.path))
+                job = Normaliser(home, source, state, ledger, keeping, on_written=on_written, only=near)
                 try:
                     job.go([file], {file.path}, verify=False)
                 finally:
                     keeping.close()
-            if scope.file is None or not scope.file.path.startswith(HIDDEN):
+            if known is None or not known.path.startswith(HIDDEN):
                 pulse.touch(home, source_name, file)
             rows = state.units(source_name, state.units_of(source_name, path)).values()
             settle([(source.collection, row.name, row.hash) for row in rows])
         finally:
             state.close()
     return ledger
-
-
-class _Scope:
-    """The part of the state that one file bears on: its session, that one's agents, and whoever shares their names."""
-
-    def __init__(self, state: State, source: str, path: str, unit: str) -> None:
-        self._state = state
-        self.file = state.file(source, path)
-        owned = state.units_of(source, path)
-        sessions = {split_key(each)[0] for each in (unit, *owned)}
-        near = state.unit_keys(source, sessions)
-        # A name is taken by the session of that id, and by the agents of that id of every session
-        # (ingest.session.units).
-        ids = {part.casefold() for each in (unit, *near) for part in _ids(each)}
-        known = state.like(source, ids | {each.removeprefix("agent-") for each in ids})
-        self._near = [each for each in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]
-
-    def units(self, source: str) -> dict[str, UnitRow]:
-        """Return ``State.units`` of the scope."""
-        return self._state.units(source, self._near)
-
-    def members(self, source: str) -> dict[str, set[str]]:
-        """Return ``State.members`` of the scope."""
-        return self._state.members(source, self._near)
-
-    def links(self, source: str) -> dict[str, str]:
-        """Return ``State.links``."""
-        return self._state.links(source)
-
-    def mark(self, source: str, mark: str) -> None:
-        """Do nothing: one archived file says nothing about the others."""
-
-    def save(self, source: str, *batch: Any, **named: Any) -> None:
-        """Save as ``State.save`` does."""
-        self._state.save(source, *batch, **named)
-
-
-def _ids(unit: str) -> tuple[str, ...]:
-    session, agent = split_key(unit)
-    return (agent, f"agent-{agent}") if agent else (session,)

@@ -7,6 +7,7 @@ of the sources and nothing else.
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from os.path import join
 
 import apsw
@@ -16,15 +17,18 @@ from core.home import Home, make_private
 from core.sqlite import connect, roll_back, write_ahead
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest.pipeline.remade import DAMAGE, set_aside
+from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from ingest.raw.store import SourceFile
 
 FILE = "sources.sqlite"
+_FILE_VALUES = attrgetter("size", "mtime_ns", "inode", "consumed", "digest", "status", "reason", "notes")
+_UNIT_VALUES = attrgetter("unit", "name", "hash", "records", "link", "truncated")
 _BUSY_MS = 10_000
 
 _VERSION = 2
@@ -68,15 +72,8 @@ class FileRow:
         reason: str,
         notes: str | None,
     ) -> None:
-        self.path = path
-        self.size = size
-        self.mtime_ns = mtime_ns
-        self.inode = inode
-        self.consumed = consumed
-        self.digest = digest
-        self.status = status
-        self.reason = reason
-        self.notes = notes
+        self.path, self.size, self.mtime_ns, self.inode = path, size, mtime_ns, inode
+        self.consumed, self.digest, self.status, self.reason, self.notes = consumed, digest, status, reason, notes
 
 
 class UnitRow:
@@ -88,12 +85,26 @@ class UnitRow:
     __slots__ = ("hash", "link", "name", "records", "truncated", "unit")
 
     def __init__(self, unit: str, name: str, digest: str, records: int, link: str, truncated: int) -> None:
-        self.unit = unit
-        self.name = name
-        self.hash = digest
-        self.records = records
-        self.link = link
-        self.truncated = truncated
+        self.unit, self.name, self.hash = unit, name, digest
+        self.records, self.link, self.truncated = records, link, truncated
+
+
+class Changes:
+    """What a run has to remember: rows of files and documents, in one transaction.
+
+    ``members``: path → the units that the file has records of; ``links``: unit of a subagent → its parent's description
+    of it; ``gone``: units without a document from now on; ``left``: (unit, path) of members that are none any more.
+    """
+
+    __slots__ = ("files", "gone", "left", "links", "members", "units")
+
+    def __init__(self, files: Iterable[FileRow] = ()) -> None:
+        self.files = list(files)
+        self.members: dict[str, set[str]] = {}
+        self.units: dict[str, UnitRow] = {}
+        self.links: dict[str, str] = {}
+        self.gone: set[str] = set()
+        self.left: list[tuple[str, str]] = []
 
 
 class State:
@@ -170,30 +181,28 @@ class State:
         row = _files(self._connection, source, path).get(path)
         return row or _files(self._connection, source, hidden_key(path)).get(hidden_key(path))
 
-    def unit_keys(self, source: str, sessions: Iterable[str]) -> list[str]:
-        """Return the units that have a document and belong to one of the ``sessions``."""
-        found: list[str] = []
-        for session in sessions:
-            rows = self._connection.execute(
-                "select unit from units where source = ? and (unit = ? or unit > ? and unit < ?)",
-                (source, session, f"{session}\t", f"{session}\n"),
-            )
-            found += [unit for (unit,) in rows]
-        return found
+    def near(self, source: str, path: str, unit: str) -> list[str]:
+        """Return the units that the file at ``path`` bears on: its sessions, their agents, and who shares their names.
 
-    def like(self, source: str, ids: Collection[str]) -> list[str]:
-        """Return the units that have a document and may have one of ``ids``, case-folded, as their last part.
-
-        SQLite folds ASCII alone: units with other letters are always included.
+        ``unit``: the unit that the file probably belongs to. A name is taken by the session of that id, and by the
+        agents of that id of every session (``ingest.session.units``).
         """
         import json
 
-        rows = self._connection.execute(
+        sessions = {split_key(each)[0] for each in (unit, *self.units_of(source, path))}
+        below = "select unit from units where source = ? and (unit = ? or unit > ? and unit < ?)"
+        found = {unit}
+        for session in sessions:
+            rows = self._connection.execute(below, (source, session, f"{session}\t", f"{session}\n"))
+            found.update(each for (each,) in rows)
+        ids = {part.casefold() for each in found for part in _ids(each)}
+        # SQLite folds ASCII alone: units with other letters are always looked at.
+        known = self._connection.execute(
             "select unit from units where source = ? and ("
             "lower(substr(unit, instr(unit, char(9)) + 1)) in (select value from json_each(?)) or unit glob ?)",
-            (source, json.dumps(list(ids)), "*[^\x01-\x7f]*"),
+            (source, json.dumps([*ids, *(each.removeprefix("agent-") for each in ids)]), "*[^\x01-\x7f]*"),
         )
-        return [unit for (unit,) in rows]
+        return [each for (each,) in known if not ids.isdisjoint(part.casefold() for part in _ids(each))]
 
     def units_of(self, source: str, path: str) -> list[str]:
         """Return the units that the file at ``path`` has records of."""
@@ -241,64 +250,49 @@ class State:
         """Return unit of a subagent → its parent's description of it."""
         return dict(self._connection.execute("select unit, link from links where source = ?", (source,)))
 
-    def save(
-        self,
-        source: str,
-        files: Iterable[FileRow] = (),
-        units: Iterable[UnitRow] = (),
-        members: Iterable[tuple[str, Iterable[str]]] = (),
-        links: Iterable[tuple[str, str]] = (),
-        gone: Iterable[str] = (),
-        left: Iterable[tuple[str, str]] = (),
-    ) -> None:
-        """Write a batch: rows replaced, ``members`` (path, its units) replaced path by path, units ``gone`` dropped.
+    def save(self, source: str, changes: Changes) -> None:
+        """Write a batch: rows replaced, the ``members`` of a file replaced path by path.
 
-        ``left``: (unit, path) of members that are none any more. A file that only a digest was known of gets its path
-        where a document is made of it.
+        A file that only a digest was known of gets its path where a document is made of it.
         """
         encode = os.fsencode
-        files = list(files)
-        hidden = self._hidden(source) if files else set()
-        called = {row.path: hidden_key(row.path) for row in files if hidden and not row.path.startswith(HIDDEN)}
-        named = [key for row in files if (key := called.get(row.path)) in hidden and row.status == "ingested"]
-        called = {path: key for path, key in called.items() if key in hidden and key not in named}
+        files, keys, named = changes.files, dict[str, str](), list[str]()
+        if files and (hidden := self._hidden(source)):
+            keys, named = _digests(files, hidden)
         execute = self._connection.executemany
         with self._connection:
-            execute("delete from files where source = ? and path = ?", [(source, encode(key)) for key in named])
+            if named or changes.gone or changes.left:
+                execute("delete from files where source = ? and path = ?", [(source, encode(key)) for key in named])
+                execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in changes.gone])
+                execute(
+                    "delete from members where source = ? and unit = ? and path = ?",
+                    [(source, unit, encode(path)) for unit, path in changes.left],
+                )
             execute(
                 "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        source,
-                        encode(called.get(row.path, row.path)),
-                        row.size,
-                        row.mtime_ns,
-                        row.inode,
-                        row.consumed,
-                        row.digest,
-                        row.status,
-                        row.reason,
-                        row.notes,
-                    )
-                    for row in files
-                ],
+                [(source, encode(keys.get(row.path, row.path)), *_FILE_VALUES(row)) for row in files],
             )
-            owned = [(encode(path), list(held)) for path, held in members]
+            owned = [(encode(path), units) for path, units in changes.members.items()]
             execute("delete from members where source = ? and path = ?", [(source, path) for path, _ in owned])
             execute(
                 "insert or replace into members values(?, ?, ?)",
-                [(source, unit, path) for path, held in owned for unit in held],
+                [(source, unit, path) for path, units in owned for unit in units],
             )
-            execute(
-                "insert or replace into units values(?, ?, ?, ?, ?, ?, ?)",
-                [(source, row.unit, row.name, row.hash, row.records, row.link, row.truncated) for row in units],
-            )
-            execute("insert or replace into links values(?, ?, ?)", [(source, unit, link) for unit, link in links])
-            execute("delete from units where source = ? and unit = ?", [(source, unit) for unit in gone])
-            execute(
-                "delete from members where source = ? and unit = ? and path = ?",
-                [(source, unit, encode(path)) for unit, path in left],
-            )
+            rows = [(source, *_UNIT_VALUES(row)) for row in changes.units.values()]
+            execute("insert or replace into units values(?, ?, ?, ?, ?, ?, ?)", rows)
+            execute("insert or replace into links values(?, ?, ?)", [(source, *link) for link in changes.links.items()])
+
+
+def _digests(files: list[FileRow], hidden: set[str]) -> tuple[dict[str, str], list[str]]:
+    """Return path → the ``hidden`` key that the file keeps, and the keys of files that get their path."""
+    found = {row.path: hidden_key(row.path) for row in files if not row.path.startswith(HIDDEN)}
+    named = [key for row in files if (key := found.get(row.path)) in hidden and row.status == "ingested"]
+    return {path: key for path, key in found.items() if key in hidden and key not in named}, named
+
+
+def _ids(unit: str) -> tuple[str, ...]:
+    session, agent = split_key(unit)
+    return (agent, f"agent-{agent}") if agent else (session,)
 
 
 def known(home: Home, source: str) -> dict[str, FileRow]:

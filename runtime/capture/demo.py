@@ -76,7 +76,7 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
     if not leaving or not _has_others(connection, demo):
         return 0
     from ingest import forgetting
-    from ingest.pipeline.state import State
+    from ingest.pipeline.state import Changes, State
     from qmd.index.writer import drop
 
     with FileLock(join(home.state, f"ingest-{SOURCE}.lock"), _LOCK_WAIT_S):
@@ -87,7 +87,7 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
             forgetting.erase(home, SOURCE, forgetting.look(home, SOURCE, units))
             for row in files:
                 row.size = -1
-            state.save(SOURCE, files=files)
+            state.save(SOURCE, Changes(files))
         finally:
             state.close()
         for collection in (_COLLECTION, _DISTILLED):

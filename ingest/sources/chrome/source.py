@@ -30,7 +30,7 @@ from ingest.collector import Collector, Daily, Loss
 from ingest.pipeline.collecting import Collecting
 from ingest.pipeline.run import account_for_the_rest, vanished
 from ingest.pipeline.shadow import in_memory
-from ingest.pipeline.state import FileRow, State, known
+from ingest.pipeline.state import Changes, FileRow, State, known
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
 from ingest.raw.store import SourceFile
 from ingest.session.zones import day_number, system_zone
@@ -261,14 +261,14 @@ class _Run(Collecting):
         account_for_the_rest(files, new, known, self.ledger)
         gone = vanished(files, known, self._places, self.ledger)
         if gone and state is not None:
-            state.save(NAME, files=gone)
+            state.save(NAME, Changes(gone))
         if not new:
             return
         local = self._zones(archive)
         for number, file in enumerate(new, 1):
             row = self._read(file, archive, local)
             if state is not None:
-                state.save(NAME, files=[row])
+                state.save(NAME, Changes([row]))
             self.ledger.account(row, fresh=True)
             self.progress(number, len(new), "browsers")
 

@@ -15,8 +15,8 @@ from core.errors import BadInput
 from core.home import Home
 from ingest.pipeline import ledger, normalise
 from ingest.pipeline import state as state_module
-from ingest.pipeline.run import _Scope, run
-from ingest.pipeline.state import State, UnitRow
+from ingest.pipeline.run import run
+from ingest.pipeline.state import Changes, State, UnitRow
 from ingest.session import units
 from ingest.session.units import split_key, unit_key
 from tests.examples import examples
@@ -315,7 +315,9 @@ def test_a_link_learnt_by_a_run_that_was_cut_short_reaches_the_agents_document(h
     save(folder / "agent-x1.jsonl", agent.user("task"), agent.assistant(text("done")))
     ingest(home, folder)
     state = state_module.State(home)
-    state.save("claude", links=[(f"{SESSION}\tx1", "Explore\tLook around")])
+    changes = Changes()
+    changes.links[f"{SESSION}\tx1"] = "Explore\tLook around"
+    state.save("claude", changes)
     state.close()
     ingest(home, folder)
     assert document(home, "agent-x1.md")[0]["task"] == "Look around"
@@ -338,9 +340,12 @@ def test_a_file_bears_on_its_session_its_agents_and_whoever_shares_their_names(k
         home.make()
         state = State(home)
         try:
-            state.save("claude", units=[UnitRow(each, f"{each}.md", "", 1, "", 0) for each in known])
-            state.save("codex", units=[UnitRow(unit, "other.md", "", 1, "", 0)])
-            found = set(_Scope(state, "claude", "/nowhere.jsonl", unit).units("claude"))
+            changes, others = Changes(), Changes()
+            changes.units = {each: UnitRow(each, f"{each}.md", "", 1, "", 0) for each in known}
+            others.units[unit] = UnitRow(unit, "other.md", "", 1, "", 0)
+            state.save("claude", changes)
+            state.save("codex", others)
+            found = set(state.near("claude", "/nowhere.jsonl", unit))
         finally:
             state.close()
     near = [each for each in known if split_key(each)[0] == split_key(unit)[0]]
