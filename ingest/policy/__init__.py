@@ -1,1 +1,4 @@
 """Exclusions, and forgetting in raw data."""
+
+# Below ``state/``: folders that held a marker, and the units that were excluded (``ingest.policy.withheld``).
+FILE, UNITS = "excluded.json", "excluded-units.json"

@@ -12,6 +12,7 @@ from os.path import dirname, expanduser, isabs, join, normpath, realpath
 
 from core.tombstones import Tombstones
 from core.version import REDACTION
+from ingest.policy import FILE, UNITS
 from ingest.raw.store import RawStore
 from ingest.roots import added
 from ingest.session.units import split_key
@@ -115,9 +116,7 @@ class Rules:
     def remembers_any(self) -> bool:
         """Return True if anything was ever excluded."""
         if self._remembers is None:
-            from ingest.policy.withheld import remembers_any
-
-            self._remembers = remembers_any(self._home)
+            self._remembers = any(os.path.lexists(join(self._home.state, name)) for name in (FILE, UNITS))
         return self._remembers
 
     def admit(self, source: str, unit: str) -> None:

@@ -11,6 +11,7 @@ from os.path import join
 from core.errors import EngineMissing, from_os
 from core.files import read_or_none, write_atomic
 from core.locks import FileLock
+from ingest.policy import FILE, UNITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     # Source and unit.
     Unit = tuple[str, str]
 
-FILE = "excluded.json"
-UNITS = "excluded-units.json"
 _LOCK_WAIT_S = 10.0
-
-
-def remembers_any(home: Home) -> bool:
-    """Return True if anything was ever excluded in a home."""
-    return any(os.path.lexists(join(home.state, name)) for name in (FILE, UNITS))
 
 
 class Withheld:

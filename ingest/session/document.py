@@ -201,8 +201,7 @@ def _title(by_time: list[SessionBuilder], found: list[Turn], task: str, person: 
 def _first_of(*candidates: str) -> str:
     """Return the first candidate that is not empty, as one line of at most 120 characters, or ""."""
     for candidate in candidates:
-        line = one_line(candidate[:4000], MAX_TITLE)
-        if line:
+        if candidate and (line := one_line(candidate[:4000], MAX_TITLE)):
             return line
     return ""
 

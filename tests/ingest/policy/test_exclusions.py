@@ -15,8 +15,9 @@ from core.home import Home
 from ingest import registry
 from ingest.archive import archive
 from ingest.pipeline.run import run
+from ingest.policy import FILE, UNITS
 from ingest.policy.exclusions import SYNTHETIC_PROMPT, Globs, Rules
-from ingest.policy.withheld import FILE, UNITS, Withheld
+from ingest.policy.withheld import Withheld
 from tests import damaged
 from tests.ingest.sources import test_codex as codex
 from tests.ingest.sources import test_cursor as cursor

@@ -22,7 +22,8 @@ from core import config
 from core.errors import BadInput, Internal, Refused
 from core.home import Home
 from ingest.archive import archive
-from ingest.policy.withheld import FILE, UNITS, Withheld
+from ingest.policy import FILE, UNITS
+from ingest.policy.withheld import Withheld
 from ingest.sources.chrome.archive import Archive
 from ops import snapshot
 from ops.backup import backup, packing, questions, rebuild, restore
