@@ -49,6 +49,11 @@ def clean(text: str, counts: dict[str, int]) -> str:
     return (_clean or _cleaning())(text, counts)
 
 
+def may_hold_secrets(raw: bytes) -> bool:
+    """Return True if ``raw`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
+    return (_suspects or _suspecting())(raw)
+
+
 def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carried | None = None) -> Any:
     """Return a JSON value, decoded from ``raw``, with clean strings; the value itself if nothing is to be cleaned.
 
@@ -57,7 +62,7 @@ def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carrie
     """
     if carried is not None and carried.records:
         carried.records -= 1
-    elif not (_suspects or _suspecting())(raw):
+    elif not may_hold_secrets(raw):
         return value
     from core.redaction.leaves import clean_leaves, hidden_fields
 
@@ -71,7 +76,7 @@ def clean_document(raw: bytes, counts: dict[str, int]) -> bytes:
 
     Bytes that are no JSON are cleaned as text.
     """
-    if not (_suspects or _suspecting())(raw):
+    if not may_hold_secrets(raw):
         return raw
     import json
 

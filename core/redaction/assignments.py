@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.redaction.engine import compiled
 from core.redaction.looks import (
     HEX,
     WORDED,
@@ -43,7 +44,6 @@ from core.redaction.rule import (
     Row,
     Rule,
     cleaned,
-    compiled,
     each,
     first,
     made,

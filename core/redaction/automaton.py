@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from os.path import dirname, join
 
-from core.redaction.rule import which
+from core.redaction.engine import which
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import os
 import re
 from functools import cache, lru_cache
 
-from core.redaction.rule import expanded, made, whether
+from core.redaction.engine import whether
+from core.redaction.rule import expanded, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

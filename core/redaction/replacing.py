@@ -6,7 +6,7 @@ import re
 
 from core.counting import add
 from core.redaction.automaton import COLOUR, ESCAPE, plain_signs, suspects
-from core.redaction.rule import compiled
+from core.redaction.engine import compiled
 from core.redaction.screen import OF_LINES, WHOLES, suspected
 
 TYPE_CHECKING = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from core.redaction.engine import compiled
 from core.redaction.mark import MARK
 
 TYPE_CHECKING = False
@@ -43,24 +44,6 @@ _WRITTEN = (
 def made(pattern: str) -> re.Pattern[str]:
     """Return ``pattern`` compiled at its first use: all patterns together would take tens of milliseconds."""
     return re.compile(pattern)
-
-
-@cache
-def compiled(pattern: str) -> Any:
-    """Return a pattern for bytes compiled by RE2, with the methods of ``re.Pattern``."""
-    import re2
-
-    return re2.compile(pattern.encode(), options=re2_options())
-
-
-def re2_options() -> Any:
-    """Return the options of every RE2 pattern here: bytes as they come, since all patterns are ASCII."""
-    import re2
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = 64 << 20  # bytes, of the automaton's states, which are made as they are met
-    return options
 
 
 @cache
@@ -192,24 +175,6 @@ class Prefilter:
     def __bool__(self) -> bool:
         """Return True if there is any pattern."""
         return bool(self.anywhere or self.opening or self.after_passwords or self.after_names)
-
-
-@cache
-def whether(pattern: str) -> Callable[[bytes], object]:
-    """Return a function that says whether ``pattern`` is in bytes, not where: its automaton has fewer states."""
-    return which(pattern)
-
-
-def which(*patterns: str) -> Callable[[bytes], list[int] | None]:
-    """Return a function that says which of ``patterns``, by number, are in bytes; None if none is."""
-    import re2
-
-    whole = re2.Set.SearchSet(re2_options())
-    for pattern in patterns:
-        whole.Add(pattern.encode())
-    whole.Compile()
-    found: Callable[[bytes], list[int] | None] = whole.Match
-    return found
 
 
 class Rule:

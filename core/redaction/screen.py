@@ -9,6 +9,7 @@ from functools import cache
 
 from core.redaction import assignments, commands, prose, shapes, spoken, structures
 from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
+from core.redaction.engine import which
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
 from core.redaction.private import PRIVATE
@@ -19,7 +20,6 @@ from core.redaction.rule import (
     alternatives,
     literal,
     prefilter_of,
-    which,
     without_rows,
 )
 from core.redaction.tokens import TOKENS

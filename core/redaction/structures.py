@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.redaction.assignments import assigned, is_session
+from core.redaction.engine import compiled
 from core.redaction.looks import (
     is_basic,
     is_chosen,
@@ -20,7 +21,7 @@ from core.redaction.looks import (
 )
 from core.redaction.mark import MARK
 from core.redaction.names import FOREIGN, NAMED, PASSWORD, SCREENED_NAMED, SCREENED_PASSWORD, is_about, named
-from core.redaction.rule import BREAK, Prefilter, Rule, compiled, each, first, made
+from core.redaction.rule import BREAK, Prefilter, Rule, each, first, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

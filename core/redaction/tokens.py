@@ -11,6 +11,7 @@ import os
 import re
 from functools import cache
 
+from core.redaction.engine import compiled, whether
 from core.redaction.looks import entropy, is_placeholder
 from core.redaction.mark import MARK
 from core.redaction.names import screened
@@ -21,11 +22,9 @@ from core.redaction.rule import (
     Prefilter,
     Rule,
     by_ends,
-    compiled,
     is_begun,
     loose,
     made,
-    whether,
 )
 
 TYPE_CHECKING = False

@@ -10,11 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.document import Failure
-from core.redaction import clean, clean_record
-from core.redaction.carried import Carried
+from core.redaction import clean, clean_record, may_hold_secrets
+
+if TYPE_CHECKING:
+    from core.redaction.carried import Carried
 
 # One API request is at most 32 MB; more than this in one line is damage, and decoding it takes three times its size.
 MAX_LINE = 48 * 1024 * 1024
@@ -80,7 +82,8 @@ class Records:
         self, stream: BinaryIO, path: str, limit: int = MAX_LINE, sink: Sink | None = None, redact: bool = True
     ) -> None:
         self._sink = sink
-        self._carried = Carried()
+        # Made with the first record that may hold a secret: most files have none.
+        self._carried: Carried | None = None
         self._redact = redact
         self._stream = stream
         self._path = path
@@ -174,11 +177,16 @@ class Records:
 
     def _cleaned(self, raw: bytes, record: Any) -> Any:
         """Return the record without secrets, and give its bytes to the sink."""
-        before = sum(self.redacted.values())
-        record = clean_record(raw, record, self.redacted, self._carried)
-        if self._sink is not None and type(record) is dict:
+        if self._carried is not None or may_hold_secrets(raw):
+            before = sum(self.redacted.values())
+            if self._carried is None:
+                from core.redaction.carried import Carried
+
+                self._carried = Carried()
+            record = clean_record(raw, record, self.redacted, self._carried)
             if self._redact and sum(self.redacted.values()) != before:
                 raw = json.dumps(record, separators=(",", ":")).encode()
+        if self._sink is not None and type(record) is dict:
             self._sink(_ended(raw))
         return record
 
