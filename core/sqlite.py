@@ -1,4 +1,9 @@
-"""Open the databases of a home, each of which has a write-ahead log."""
+"""Open the databases of a home, each of which has a write-ahead log.
+
+A hook has no time for a checkpoint, and a log that no open connection shares is read whole by whoever opens it next
+(https://sqlite.org/walformat.html#recovery): a long one makes every hook and every question slow. So hooks only append
+(``hasty``), and the child that outlives them writes the log back once it has grown.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import os
 import apsw
 
 from core.errors import from_os
+from core.home import make_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +22,11 @@ if TYPE_CHECKING:
 _LEAST_BYTES = 1 << 20
 # A transaction writes no more to a log.
 _MOST_LOG_BYTES = 256 << 20
+# About 1,000 pages, which are read in two milliseconds.
+_LONG_LOG = 4_000_000
+# How long a statement waits for another process's lock, and a checkpoint for readers while it keeps writers out.
+_BUSY_MS = 10_000
+_CHECKPOINT_BUSY_MS = 200
 # Errors of SQLite and Python for damaged bytes. A text that is no UTF-8 is a ValueError.
 DAMAGE = (
     apsw.CorruptError,
@@ -47,6 +58,40 @@ def connect(path: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPE
             raise
         except apsw.Error:
             return connection  # damaged or locked: the caller's first statement raises the error again
+    return connection
+
+
+def open_store(
+    path: str, pragmas: str = "", schema: str = "", version: int = 0, *, busy_ms: int = _BUSY_MS, hasty: bool = False
+) -> apsw.Connection:
+    """Open a database to write, with a write-ahead log and its tables; create it and its folder if they are missing.
+
+    Args:
+        path: the file.
+        pragmas: statements that each connection needs.
+        schema: creates the tables that are missing; run unless the file is of this ``version``.
+        version: the file's ``user_version``.
+        busy_ms: how long a statement waits for another process's lock.
+        hasty: leave what is written in the log (``leave_log``).
+
+    Raises:
+        BadInput: a file or the folder may not be written to.
+        apsw.Error: the file is damaged, or the disk is full.
+    """
+    make_private(os.path.dirname(path) or ".")
+    connection = connect(path)
+    try:
+        connection.set_busy_timeout(busy_ms)
+        # apsw stops at the first row that a statement gives, and some pragmas give one: fetchall runs them all.
+        connection.execute(pragmas).fetchall()
+        write_ahead(connection)
+        if hasty:
+            leave_log(connection)
+        if schema and connection.pragma("user_version") != version:
+            connection.execute(f"BEGIN IMMEDIATE; {schema}PRAGMA user_version={version}; COMMIT").fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -168,3 +213,48 @@ def roll_back(connection: apsw.Connection) -> None:
     """Undo the open transaction, unless SQLite has: it does so itself after some failures, such as a full disk."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
+
+
+def leave_log(connection: apsw.Connection) -> None:
+    """Make ``connection`` only append: neither its commits nor its end write the log back."""
+    connection.wal_autocheckpoint(0)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+
+def sync_log(path: str) -> None:
+    """Bring the log of the database at ``path`` to the disk, for a connection with ``synchronous=normal``.
+
+    With ``synchronous=full`` SQLite does so at each commit, and at the first one of a process it syncs the folder, too.
+    The folder needs that only once, for a new log, and ``normal`` does it then. Raises OSError: FileNotFoundError if
+    there is no log.
+    """
+    # No lock is lost when this descriptor is closed: SQLite locks the database and the -shm file.
+    descriptor = os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_log_long(path: str) -> bool:
+    """Return True if it is time to write the log of the database at ``path`` back."""
+    try:
+        return os.stat(f"{path}-wal").st_size > _LONG_LOG
+    except OSError:
+        return False
+
+
+def checkpoint(path: str) -> bool:
+    """Write the log of the database at ``path`` back; whether it is empty now, which a reader can forbid.
+
+    Raises what SQLite says.
+    """
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(_CHECKPOINT_BUSY_MS)
+        # The first keeps nobody waiting and does nearly all of it; the second has only the rest to hold a writer for.
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.close()
+    return not busy

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from brain import main
-from core import wal
+from core import sqlite
 from core.home import Home
 from ops.backup import backup
 from tests.conftest import Brain
@@ -154,7 +154,7 @@ def _with_empty_log(home: Home) -> None:
 def _with_log(home: Home) -> None:
     """The log holds the last change, as a hook leaves it; the shared file is gone, as after a copy."""
     connection = apsw.Connection(home.index)
-    wal.leave(connection)
+    sqlite.leave_log(connection)
     connection.execute("UPDATE documents SET active = 0 WHERE collection = 'inbox'").fetchall()
     connection.close()
     Path(f"{home.index}-shm").unlink()

@@ -23,7 +23,7 @@ import zstandard
 
 from core.errors import BrainError, DiskFull, EngineMissing, Internal, LockContention
 from core.home import Home
-from core.sqlite import connect, write_ahead
+from core.sqlite import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -284,18 +284,16 @@ def _failure(error: Exception, path: str) -> BrainError:
     )
 
 
-def open_catalogue(path: str) -> apsw.Connection:
-    """Open the catalogue, and create it if it is missing. Raises apsw.Error."""
+def open_catalogue(path: str, *, hasty: bool = False) -> apsw.Connection:
+    """Open the catalogue, and create it if it is missing. Raises apsw.Error.
+
+    ``hasty``: what is written stays in the log, and ``core.sqlite.sync_log`` brings it to the disk.
+    """
     refuse_emptied(path)
-    connection = connect(path)
-    connection.set_busy_timeout(10_000)
     # A commit to a write-ahead log is one sync, to a rollback journal four, and a hook waits for each.
-    connection.execute("pragma secure_delete=on; pragma synchronous=full").fetchall()
-    write_ahead(connection)
-    if connection.pragma("user_version") != _VERSION:
-        with connection:
-            connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};").fetchall()
-    return connection
+    synchronous = "normal" if hasty else "full"
+    pragmas = f"pragma secure_delete=on; pragma synchronous={synchronous}"
+    return open_store(path, pragmas, _SCHEMA, _VERSION, hasty=hasty)
 
 
 def refuse_emptied(path: str) -> None:

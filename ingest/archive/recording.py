@@ -7,9 +7,9 @@ import os
 from os.path import dirname, join
 from typing import TYPE_CHECKING
 
-from core import wal
+from core import sqlite
 from core.files import sync_folder, write_atomic
-from core.home import Home, make_private
+from core.home import Home
 from core.version import REDACTION
 from ingest.archive.archive import (
     CATALOGUE,
@@ -57,13 +57,9 @@ class Archive:
         self.folder, self.source, self.keeps_raw = join(home.root, FOLDER), source, keeps_raw
         self._checks, self._hasty = checks, hasty
         self._home = home
-        make_private(self.folder)
         self._catalogue = join(self.folder, CATALOGUE)
         with named(self._catalogue):
-            self._connection = open_catalogue(self._catalogue)
-            if hasty:
-                wal.leave(self._connection)
-                self._connection.execute("pragma synchronous=normal").fetchall()
+            self._connection = open_catalogue(self._catalogue, hasty=hasty)
         # One small object waits until it is needed, as in a hook; more of them are packed on a thread.
         self._first: tuple[str, bytes] | None = None
         self._packing: Packing | None = None
@@ -177,7 +173,7 @@ class Archive:
                 self._rearrange()
             write_rows(self._connection, self.source, self._changed.values())
         if self._hasty:
-            wal.sync(self._catalogue)
+            sqlite.sync_log(self._catalogue)
         stored = {name for entry in self._changed.values() for name, _ in entry.segments}
         if os.path.exists(join(self._home.state, LOSSES_FILE)):
             from ingest.archive.verifier import withdraw_losses

@@ -15,13 +15,13 @@ import apsw
 
 from core.home import make_private
 from core.locks import FileLock
-from core.sqlite import connect, write_ahead
+from core.sqlite import open_store
 from ingest import registry
 from ingest.pipeline.corpus import Corpus
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.remade import DAMAGE, set_aside
 from ingest.pipeline.run import LOCK_WAIT_S
-from ingest.pipeline.shadow import BUSY_MS, in_memory
+from ingest.pipeline.shadow import in_memory
 from ingest.policy.exclusions import Rules
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ class Collecting:
                 connection = apsw.Connection(":memory:")
                 connection.execute(schema)
             return connection
-        make_private(os.path.dirname(path))
         try:
             return _prepared(path, schema)
         except DAMAGE:
@@ -119,11 +118,8 @@ class Collecting:
 
 
 def _prepared(path: str, schema: str) -> apsw.Connection:
-    connection = connect(path)
+    connection = open_store(path, "pragma secure_delete=on; pragma synchronous=normal")
     try:
-        connection.set_busy_timeout(BUSY_MS)
-        connection.execute("pragma secure_delete=on; pragma synchronous=normal").fetchall()
-        write_ahead(connection)
         connection.execute(schema)
     except BaseException:
         connection.close()

@@ -241,8 +241,7 @@ def one(
     ledger = Ledger(source_name, GIVEN)
     (file,) = store.walk([path], "", {}, {})
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=wait_s):
-        state = State(home)
-        state.hasten()
+        state = State(home, hasty=True)
         try:
             if not state.is_current(source_name):
                 return None

@@ -12,9 +12,8 @@ from os.path import join
 
 import apsw
 
-from core import wal
-from core.home import Home, make_private
-from core.sqlite import connect, roll_back, write_ahead
+from core.home import Home
+from core.sqlite import connect, open_store
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest.pipeline.remade import DAMAGE, set_aside
 from ingest.session.units import split_key
@@ -108,40 +107,18 @@ class Changes:
 
 
 class State:
-    """An open connection; every method that writes is one transaction. Raises apsw.Error if the file is broken."""
+    """An open connection; every method that writes is one transaction. Raises apsw.Error if the file is broken.
 
-    def __init__(self, home: Home) -> None:
-        make_private(home.state)
+    ``hasty``: what is written stays in the log, also when this closes (``core.sqlite.leave_log``).
+    """
+
+    def __init__(self, home: Home, *, hasty: bool = False) -> None:
         path = join(home.state, FILE)
-        self._connection = connect(path)
         try:
-            self._prepare()
+            self._connection = _opened(path, hasty)
         except DAMAGE:
-            self._connection.close()
             set_aside(path)
-            self._connection = connect(path)
-            self._prepare()
-
-    def _prepare(self) -> None:
-        self._connection.set_busy_timeout(_BUSY_MS)
-        self._connection.execute("pragma synchronous=normal")
-        write_ahead(self._connection)
-        if self._connection.pragma("user_version") != _VERSION:
-            self._upgrade()
-
-    def _upgrade(self) -> None:
-        execute = self._connection.execute
-        execute("begin immediate")
-        try:
-            execute(f"{_SCHEMA}pragma user_version={_VERSION};")
-        except BaseException:
-            roll_back(self._connection)
-            raise
-        execute("commit")
-
-    def hasten(self) -> None:
-        """Leave what is written in the log, also when this closes: see ``core.wal``."""
-        wal.leave(self._connection)
+            self._connection = _opened(path, hasty)
 
     def close(self) -> None:
         """Close the connection."""
@@ -281,6 +258,10 @@ class State:
             rows = [(source, *_UNIT_VALUES(row)) for row in changes.units.values()]
             execute("insert or replace into units values(?, ?, ?, ?, ?, ?, ?)", rows)
             execute("insert or replace into links values(?, ?, ?)", [(source, *link) for link in changes.links.items()])
+
+
+def _opened(path: str, hasty: bool) -> apsw.Connection:
+    return open_store(path, "pragma synchronous=normal", _SCHEMA, _VERSION, hasty=hasty)
 
 
 def _digests(files: list[FileRow], hidden: set[str]) -> tuple[dict[str, str], list[str]]:

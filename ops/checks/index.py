@@ -13,7 +13,7 @@ from core.clock import parse_iso
 from core.config import load
 from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
-from core.wal import checkpoint
+from core.sqlite import checkpoint
 from ops.checks.finding import CheckContext, Finding
 from qmd.index import catalogue, spaces
 from qmd.index.schema import has_vectors

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from core import wal
+from core import sqlite
 from core.errors import EngineMissing
 from core.files import sync_folder, write_temporary
 from core.sqlite import DAMAGE, connect
@@ -97,7 +97,7 @@ class Rebuild:
         finally:
             target.close()
         with contextlib.suppress(apsw.BusyError):  # whoever closes the index last writes the log back
-            wal.checkpoint(self._path)
+            sqlite.checkpoint(self._path)
 
     def _replace(self) -> None:
         """Put the new file in the place of one that no connection can read; the log must never meet a new database."""

@@ -19,46 +19,27 @@ STEPS = 20_000
 # So many times the free pages are more than all pages where it is worth while to give them back.
 _MANY_FREE = 50
 
+# Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the log short. A new file also
+# takes ``auto_vacuum``, for ``give_back``.
+_WRITING = (
+    "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000;"
+    " PRAGMA temp_store=MEMORY"
+)
+
 # How many documents there are, for readers with no time to count; run at the end of every change.
 COUNT = "INSERT OR REPLACE INTO brain_state SELECT 'documents', count(*) FROM documents WHERE active = 1"
 
 
-def open_index(path: str, *, write: bool = False, busy_ms: int = 2000) -> apsw.Connection:
+def open_index(path: str, *, write: bool = False, busy_ms: int = 2000, hasty: bool = False) -> apsw.Connection:
     """Open the index at ``path``; ``write`` creates it and its tables where they are missing.
 
-    ``busy_ms`` is how long a statement waits for another process's lock. Raises EngineMissing if there is no index or
-    the file is none, LockContention if a writer holds it too long, BadInput if permissions deny it.
+    ``busy_ms`` is how long a statement waits for another process's lock; ``hasty`` leaves what is written in the log.
+    Raises EngineMissing if there is no index or the file is none, LockContention if a writer holds it too long,
+    BadInput if permissions deny it.
     """
     if not os.path.isfile(path):
         _require_place(path, write)
-    if not write and sqlite.is_full(os.path.dirname(path)):
-        try:
-            return _open_unwritable(path, 0)
-        except LockContention:
-            pass  # another process has the index open, so the blocks of the -shm file are allocated
-    try:
-        connection = _connect(path, write)
-    except apsw.Error as error:
-        raise translate(error, path) from None
-    except PermissionError as error:
-        raise from_os(error) or error from None
-    try:
-        connection.set_busy_timeout(busy_ms)
-        if write:
-            _prepare_for_writing(connection, path)
-        else:
-            _prepare_for_reading(connection, path)
-    except apsw.Error as error:
-        connection.close()
-        # IOError: a full disk, on which a reader cannot make the files that it shares with writers.
-        unwritable = isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError)
-        if unwritable and not write:
-            return _open_unwritable(path, busy_ms)
-        raise translate(error, path) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return _open_to_write(path, busy_ms, hasty) if write else _open_to_read(path, busy_ms)
 
 
 def _require_place(path: str, write: bool) -> None:
@@ -74,14 +55,51 @@ def require_file(path: str) -> None:
         raise EngineMissing(f"{path} is not a file", "move it away, then: brain index")
 
 
-def _connect(path: str, write: bool) -> apsw.Connection:
-    if write:
+def _open_to_write(path: str, busy_ms: int, hasty: bool) -> apsw.Connection:
+    from qmd.index import schema
+
+    try:
         # The umask does not make the index private; creating it before SQLite does, does. SQLite gives its -wal and
         # -shm the mode of the database.
         if not os.path.exists(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        return sqlite.connect(path)
-    return apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        pragmas = _WRITING if os.path.getsize(path) else f"PRAGMA auto_vacuum=INCREMENTAL; {_WRITING}"
+        connection = sqlite.open_store(path, pragmas, busy_ms=busy_ms, hasty=hasty)
+        try:
+            schema.ensure(connection)
+        except BaseException:
+            connection.close()
+            raise
+    except apsw.Error as error:
+        raise translate(error, path) from error
+    except PermissionError as error:
+        raise from_os(error) or error from None
+    return connection
+
+
+def _open_to_read(path: str, busy_ms: int) -> apsw.Connection:
+    if sqlite.is_full(os.path.dirname(path)):
+        try:
+            return _open_unwritable(path, 0)
+        except LockContention:
+            pass  # another process has the index open, so the blocks of the -shm file are allocated
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error as error:
+        raise translate(error, path) from None
+    try:
+        connection.set_busy_timeout(busy_ms)
+        _prepare_for_reading(connection, path)
+    except apsw.Error as error:
+        connection.close()
+        # IOError: a full disk, on which a reader cannot make the files that it shares with writers.
+        if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.IOError):
+            return _open_unwritable(path, busy_ms)
+        raise translate(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _open_unwritable(path: str, busy_ms: int) -> apsw.Connection:
@@ -124,19 +142,6 @@ def _prepare_for_reading(connection: apsw.Connection, path: str) -> None:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()
     _check_version(connection, path)
-
-
-def _prepare_for_writing(connection: apsw.Connection, path: str) -> None:
-    from qmd.index import schema
-
-    # apsw stops at the first row a statement gives, and some pragmas give one: fetchall runs them all.
-    if not os.path.getsize(path):
-        connection.execute("PRAGMA auto_vacuum=INCREMENTAL").fetchall()  # for `give_back`; a new file takes it alone
-    connection.execute("PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL").fetchall()
-    sqlite.write_ahead(connection)
-    # Bulk inserts sort terms in memory and spill seldom; a checkpoint a transaction keeps the WAL short.
-    connection.execute("PRAGMA cache_size=-64000; PRAGMA wal_autocheckpoint=4000; PRAGMA temp_store=MEMORY").fetchall()
-    schema.ensure(connection)
 
 
 def give_back(connection: apsw.Connection) -> None:

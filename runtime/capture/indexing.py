@@ -9,7 +9,7 @@ from os.path import join
 
 import apsw
 
-from core import clock, wal
+from core import clock
 from core.config import load, remember
 from core.errors import BadInput, EngineMissing, Internal
 from core.files import sweep_temporaries
@@ -263,8 +263,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     def settle(known: list[tuple[str, str, str]]) -> None:
         for collection, name, _, _ in written:
             add(home, collection, name)
-        connection = open_index(home.index, write=True, busy_ms=max(50, int(wait_s * 1000)))
-        wal.leave(connection)
+        connection = open_index(home.index, write=True, busy_ms=max(50, int(wait_s * 1000)), hasty=True)
         try:
             with Writer(connection, merge=False) as writer:
                 for document in written:

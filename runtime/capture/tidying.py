@@ -7,7 +7,7 @@ from os.path import join
 
 import apsw
 
-from core import wal
+from core import sqlite
 from core.errors import LockContention
 from core.files import sweep_temporaries
 from core.locks import FileLock
@@ -29,7 +29,7 @@ _BUSY_MS = 1_000
 
 def is_untidy(home: Home) -> bool:
     """Return True if the leavings of ``runtime.capture.indexing.index_transcript`` are to be tidied up."""
-    return any(map(wal.is_long, _databases(home))) or demo.is_there(home)
+    return any(map(sqlite.is_log_long, _databases(home))) or demo.is_there(home)
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
@@ -65,9 +65,9 @@ def _replace_demo(home: Home) -> None:
 
 
 def _write_back(home: Home) -> None:
-    for path in filter(wal.is_long, _databases(home)):
+    for path in filter(sqlite.is_log_long, _databases(home)):
         try:
-            wal.checkpoint(path)
+            sqlite.checkpoint(path)
         except apsw.BusyError:
             continue  # whoever writes now is followed by another hook, which looks again
         except apsw.Error as error:

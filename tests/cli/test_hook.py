@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.capture import hook
-from core import wal
+from core import sqlite
 from core.home import Home
 from ops.install.hooks import HOOKS
 from qmd.index.segments import TABLES
@@ -61,7 +61,7 @@ def test_hooks_leave_no_log_that_slows_the_next_one(brain: Brain, indexed: Home,
         assert silent(brain("hook", "stop", stdin=payload(path, session)))
         longest = max(longest, log.stat().st_size if log.exists() else 0)
     assert longest > 2_000_000  # hooks do leave their log to others
-    assert eventually(lambda: not wal.is_long(indexed.index))
+    assert eventually(lambda: not sqlite.is_log_long(indexed.index))
     assert asked(brain, "w2x7") == ["qmd://brain/0aaaaaaa-0000-4000-8000-000000000002.md"]
 
 

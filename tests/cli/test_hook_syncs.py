@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import wal
+from core import sqlite
 from core.home import Home
 from ingest.archive import archive
 from runtime.capture import tidying
@@ -89,11 +89,11 @@ def test_a_reader_syncs_nothing_and_leaves_the_log_to_writers(
 def test_the_archives_log_is_written_back_once_it_is_long(indexed: Home) -> None:
     path = indexed.path(archive.FOLDER, archive.CATALOGUE)
     connection = archive.open_catalogue(path)
-    wal.leave(connection)
+    sqlite.leave_log(connection)
     connection.execute("create table filler as select zeroblob(5000000) as held")
     connection.execute("drop table filler")
     connection.close()
-    assert wal.is_long(path)
+    assert sqlite.is_log_long(path)
     assert tidying.is_untidy(indexed)
     tidying.tidy(indexed, lambda: False)
     assert not tidying.is_untidy(indexed)

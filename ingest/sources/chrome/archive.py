@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from core.errors import Internal
-from core.home import Home, make_private
-from core.sqlite import connect, write_ahead
+from core.home import Home
+from core.sqlite import connect, open_store
 from core.tombstones import Tombstones
 from ingest.session.zones import Zones, day_number, iso_day
 
@@ -218,20 +218,10 @@ class Archive:
             self._connection = copy
             self._connection.execute(_SCHEMA)
             return
-        make_private(home.path(_FOLDER))
         refuse_emptied(home, self.path)
-        self._connection = connect(place(home))
-        try:
-            self._connection.set_busy_timeout(_BUSY_MS)
-            # Removed rows must be gone from the file, not only from the table.
-            self._connection.execute("pragma secure_delete=on; pragma synchronous=normal").fetchall()
-            write_ahead(self._connection)
-            if self._connection.pragma("user_version") != _VERSION:
-                with self._connection:
-                    self._connection.execute(f"{_SCHEMA}pragma user_version={_VERSION};")
-        except BaseException:
-            self._connection.close()
-            raise
+        # Removed rows must be gone from the file, not only from the table.
+        pragmas = "pragma secure_delete=on; pragma synchronous=normal"
+        self._connection = open_store(self.path, pragmas, _SCHEMA, _VERSION)
 
     def close(self) -> None:
         """Close the connection."""

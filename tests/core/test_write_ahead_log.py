@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from core import wal
+from core import sqlite
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def database(tmp_path: Path) -> str:
     path = str(tmp_path / "some.sqlite")
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode=WAL").fetchall()
-    wal.leave(connection)
+    sqlite.leave_log(connection)
     connection.execute("CREATE TABLE t(a)")
     connection.execute("INSERT INTO t VALUES(zeroblob(5000000))")
     connection.close()
@@ -28,9 +28,9 @@ def test_a_writer_that_leaves_its_log_keeps_what_it_wrote(database: str) -> None
 
 
 def test_a_long_log_is_written_back_and_emptied(database: str) -> None:
-    assert wal.is_long(database)
-    assert wal.checkpoint(database) is True
-    assert not wal.is_long(database)
+    assert sqlite.is_log_long(database)
+    assert sqlite.checkpoint(database) is True
+    assert not sqlite.is_log_long(database)
     assert Path(database).stat().st_size > 5_000_000
     assert apsw.Connection(database).execute("SELECT length(a) FROM t").get == 5_000_000
 
@@ -39,12 +39,12 @@ def test_a_log_that_a_reader_needs_is_written_back_as_far_as_it_lets(database: s
     reader = apsw.Connection(database)
     reader.execute("BEGIN")
     assert reader.execute("SELECT count(*) FROM t").get == 1
-    assert wal.checkpoint(database) is False
+    assert sqlite.checkpoint(database) is False
     assert reader.execute("SELECT length(a) FROM t").get == 5_000_000
     reader.execute("COMMIT")
-    assert wal.checkpoint(database) is True
-    assert not wal.is_long(database)
+    assert sqlite.checkpoint(database) is True
+    assert not sqlite.is_log_long(database)
 
 
 def test_a_database_without_a_log_has_none_to_write_back(tmp_path: Path) -> None:
-    assert not wal.is_long(str(tmp_path / "none.sqlite"))
+    assert not sqlite.is_log_long(str(tmp_path / "none.sqlite"))
