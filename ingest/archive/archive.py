@@ -126,26 +126,6 @@ def lines(folder: str, segments: Iterable[Segment]) -> Iterator[bytes]:
         yield from io.BytesIO(content(folder, segment))
 
 
-class Shelved(io.RawIOBase):
-    """An archived file as a stream; an object is unpacked when its turn comes."""
-
-    def __init__(self, folder: str, segments: list[Segment]) -> None:
-        self._folder = folder
-        self._segments = list(reversed(segments))
-        self._held = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, into: Any) -> int:
-        while not self._held and self._segments:
-            self._held = memoryview(content(self._folder, self._segments.pop()))
-        count = min(len(into), len(self._held))
-        into[:count] = self._held[:count]
-        self._held = self._held[count:]
-        return count
-
-
 def held(folder: str, entry: Entry) -> Iterator[bytes]:
     """Yield the objects of a file. Raises OSError."""
     return (content(folder, segment) for segment in entry.segments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import os
 from os.path import join
 
@@ -12,9 +13,31 @@ from ingest.raw.store import RawFile, SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from core.home import Home
     from ingest.archive.archive import Entry
     from ingest.source import Settings
+
+
+class _Shelved(io.RawIOBase):
+    """An archived file as a stream; an object is unpacked when its turn comes."""
+
+    def __init__(self, folder: str, segments: list[archive.Segment]) -> None:
+        self._folder = folder
+        self._segments = list(reversed(segments))
+        self._held = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        while not self._held and self._segments:
+            self._held = memoryview(archive.content(self._folder, self._segments.pop()))
+        count = min(len(into), len(self._held))
+        into[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count
 
 
 class ReadBack(Withholding):
@@ -47,7 +70,7 @@ class ReadBack(Withholding):
         entry = self._entries.get(path)
         if entry is None:
             return RawFile(path)
-        return RawFile.archived(entry, archive.Shelved(self._folder, entry.segments))
+        return RawFile.archived(entry, _Shelved(self._folder, entry.segments))
 
     def is_shelved(self, path: str) -> bool:
         """Return True if the file is read from the archive."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from core.document import render
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from ingest.session.session import Part
     from ingest.source import Source
 
+# What a reading has in common with the row and the notes of its file.
+_READ = attrgetter("path", "size", "mtime_ns", "inode", "consumed", "digest")
+_NOTED = ("unknown", "recovered", "redacted", "dropped", "marks")
+_COUNTS = attrgetter(*_NOTED)
 _DOCUMENT = "document"
 _BATCH = 128
 # Files of many units (databases, histories) that are kept in memory while late units are composed.
@@ -107,7 +112,8 @@ class Normaliser:
         total = sum(self._sizes.values())
         alone = {file.path for file in new if self._source.is_history(file.path)}
         for file in new:
-            groups.setdefault(file.path if file.path in alone else self._source.peek(file.path), []).append(file.path)
+            is_alone = len(new) == 1 or file.path in alone
+            groups.setdefault(file.path if is_alone else self._source.peek(file.path), []).append(file.path)
         # Sessions before the agents they started: an agent's document says what its parent asked for. Histories come
         # last: a session with a transcript is made of that.
         for key in sorted(groups, key=lambda key: (key in alone, is_agent(key), key)):
@@ -340,36 +346,18 @@ def _distinct(parts: list[Part]) -> int:
 
 def row_of(reading: Reading, status: str, reason: str, damage: Damage | None) -> FileRow:
     """Return the state row of a file that was read; ``damage``: the fault that ended the reading."""
-    return FileRow(
-        reading.path,
-        reading.size,
-        reading.mtime_ns,
-        reading.inode,
-        reading.consumed,
-        reading.digest,
-        status,
-        reason,
-        notes(reading, damage),
-    )
+    values: list[Any] = [*_READ(reading), status, reason, notes(reading, damage)]
+    return FileRow(*values)
 
 
 def notes(reading: Reading, damage: Damage | None = None) -> str | None:
     """Return a file's part of the ledger, as JSON; None if it is empty. ``damage``: the fault that ended the
     reading."""
-    said: dict[str, object] = {}
+    said: dict[str, object] = {name: held for name, held in zip(_NOTED, _COUNTS(reading), strict=True) if held}
     if damage is not None:
         said["partial"] = damage
     if reading.unknown:
-        said["unknown"] = reading.unknown
         said["versions"] = reading.versions
-    if reading.recovered:
-        said["recovered"] = reading.recovered
-    if reading.redacted:
-        said["redacted"] = reading.redacted
-    if reading.dropped:
-        said["dropped"] = reading.dropped
-    if reading.marks:
-        said["marks"] = reading.marks
     if reading.failed_reasons and reading.failed is None:
         said["failed"] = reading.failed_reasons
         said["failures"] = [(failure.reason, failure.detail[:200], failure.line) for failure in reading.failures]

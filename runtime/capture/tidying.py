@@ -28,7 +28,7 @@ _BUSY_MS = 1_000
 
 
 def is_untidy(home: Home) -> bool:
-    """Return True if the leavings of ``runtime.capture.indexing.index_transcript`` are to be tidied up."""
+    """Return True if the leavings of ``runtime.capture.transcripts.index_transcript`` are to be tidied up."""
     return any(map(sqlite.is_log_long, _databases(home))) or demo.is_there(home)
 
 

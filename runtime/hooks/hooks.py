@@ -124,7 +124,7 @@ def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
     Without ``whole``, "needs a whole run" where that has to come first; the note then stays. Raises LockContention
     where another run does not end within ``wait_s`` seconds, and what indexing raises; the note then stays, too.
     """
-    from runtime.capture.indexing import index_transcript
+    from runtime.capture.transcripts import index_transcript
 
     note = due.read(home, key)
     if note is None:

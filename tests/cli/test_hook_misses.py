@@ -14,7 +14,7 @@ import pytest
 from core.errors import EngineMissing
 from core.home import Home
 from ingest.raw import store
-from runtime.capture import indexing, tidying
+from runtime.capture import tidying, transcripts
 from runtime.hooks import due, hooks
 from tests.cli.hooked import asked, eventually, indexed, patient, payload, silent, transcript
 from tests.conftest import Brain
@@ -56,14 +56,14 @@ def test_one_transcript_that_fails_keeps_no_other_waiting(
     paths = [str(transcript(claude_root, name, f"auk {name[-2:]}", "noted")) for name in names]
     for path in paths:
         due.add(indexed, path, "s", "")
-    whole = indexing.index_transcript
+    whole = transcripts.index_transcript
 
     def failing(home: Home, source: str, path: str, **given: Any) -> str:
         if path == paths[0]:
             raise ValueError("what nobody thought of")
         return whole(home, source, path, **given)
 
-    monkeypatch.setattr(indexing, "index_transcript", failing)
+    monkeypatch.setattr(transcripts, "index_transcript", failing)
     with pytest.raises(ValueError, match="nobody thought of"):
         hooks.drain(indexed)
     assert [note["path"] for _, note in due.waiting(indexed)] == [paths[0]]
@@ -75,7 +75,7 @@ def test_a_failure_is_reported_also_if_another_note_follows(
     names = [f"0aaaaaaa-0000-4000-8000-0000000000{number}" for number in ("c1", "c2")]
     broken, sound = [str(transcript(claude_root, name, f"auk {name[-2:]}", "noted")) for name in names]
     due.add(indexed, broken, "s", "")
-    whole = indexing.index_transcript
+    whole = transcripts.index_transcript
     asked: list[bool] = []
 
     def failing(home: Home, source: str, path: str, **given: Any) -> str:
@@ -89,7 +89,7 @@ def test_a_failure_is_reported_also_if_another_note_follows(
         asked.append(stop())
         return not asked[-1]
 
-    monkeypatch.setattr(indexing, "index_transcript", failing)
+    monkeypatch.setattr(transcripts, "index_transcript", failing)
     monkeypatch.setattr(tidying, "tidy", interrupted)
     with pytest.raises(ValueError, match="nobody thought of"):
         hooks.drain(indexed)

@@ -490,7 +490,8 @@ class ClaudeSession(SessionBuilder):
                     typed.append(self.pieces(found.by_teammate() if is_by_other else found, at, uuid))
             elif kind not in _DROPPED_USER_BLOCKS:
                 unknown.append((f"user block {one_line(str(kind), 60)}", block))
-        self.prompt(paragraphs(*typed), at, uuid)
+        if words := paragraphs(*typed):
+            self.put(PROMPT, words, at, uuid)
 
     def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str) -> None:
         call = string(block.get("tool_use_id"))

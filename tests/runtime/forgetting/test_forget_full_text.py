@@ -12,8 +12,9 @@ import pytest
 from core import config
 from core.home import Home
 from runtime.asking.documents import Selection
-from runtime.capture.indexing import index, index_transcript
+from runtime.capture.indexing import index
 from runtime.capture.tidying import tidy
+from runtime.capture.transcripts import index_transcript
 from runtime.forgetting import forget, unfinished
 from tests.full_text import faults, terms
 from tests.ingest.transcripts import Script, save, text
