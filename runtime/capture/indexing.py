@@ -12,7 +12,7 @@ import apsw
 from core import clock
 from core.config import remember
 from core.errors import BadInput, EngineMissing, Internal
-from core.files import sweep_temporaries
+from core.files import read_or_none, sweep_temporaries, write_atomic
 from core.locks import FileLock
 from ingest import registry
 from ingest.pipeline.run import run
@@ -256,12 +256,13 @@ def chosen(
 
 def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     """Apply a redaction policy that is new to corpus and archive; a read of one small file if it is not."""
-    try:
-        with open(join(home.state, "redaction"), "rb") as stream:
-            if stream.read() == Policy(config.data).mark:
-                return None
-    except FileNotFoundError:
-        pass
+    path, mark = join(home.state, "redaction"), Policy(config.data).mark
+    if read_or_none(path) == mark:
+        return None
+    written = [join(home.root, _ARCHIVE), *(each.path for each in config.collections.values())]
+    if not any(map(os.path.exists, written)):
+        write_atomic(path, mark)  # a new home: no other policy has let anything pass
+        return None
     from runtime.capture.rescan import rescan
 
     return rescan(home, config)
@@ -306,20 +307,22 @@ def _archived(home: Home, source: str | None, roots: Sequence[str] | None) -> tu
     return tuple(name for name in held if registry.find(name) is not None)
 
 
+_ARCHIVE = "raw"
 # Below state/: other programs' databases, copied as they are, to be read.
 COPIES = ("copies", "scratch")
 # Besides them, what is written one file at a time: the archive, what was distilled, what was added.
-_WRITTEN = ("raw", "distilled", "kb-raw", "kb-wiki")
+_WRITTEN = (_ARCHIVE, "distilled", "kb-raw", "kb-wiki")
 
 
 def _sweep(home: Home) -> None:
     """Remove the temporary files of killed writers; ``ingest`` sweeps the corpus's own folders."""
-    for top in (home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)):
+    written = [join(home.root, name) for name in _WRITTEN]
+    for top in (home.state, home.logs, home.inbox, *written):
         for folder, _, _ in os.walk(top):
             sweep_temporaries(folder)
     sweep_temporaries(home.root)
-    for folder in (join(home.state, name) for name in COPIES):
-        if os.path.isdir(folder):
-            from ingest.raw.sqlite_copy import sweep
+    copies = [join(home.state, name) for name in COPIES]
+    for folder in filter(os.path.isdir, copies):
+        from ingest.raw.sqlite_copy import sweep
 
-            sweep(folder)
+        sweep(folder)
