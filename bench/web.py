@@ -22,6 +22,8 @@ _MEMORY_MB = 150
 _STOP_S = 30
 # A question is sent once nobody has typed for 90 ms: every third key of a quick typist.
 _KEYS = 3
+_DAY = "the day on which every file was written"
+_UNDATED = "no file of the corpus has a date, so all of them are looked through for that one day"
 
 
 class _Client:
@@ -69,8 +71,9 @@ def measure(report: Report, *, quick: bool) -> None:
             client.first_byte(path)
             taken = [client.first_byte(path) for _ in range(rounds)]
             p50 = median(taken)
-            met = p50 <= _FIRST_BYTE_S
-            report.add(Row(f"{name}: first byte of {view}, p50", ms(p50), bar=f"≤ {ms(_FIRST_BYTE_S)}", met=met))
+            known = _UNDATED if view == _DAY else ""
+            row = Row(f"{name}: first byte of {view}, p50", ms(p50), bar=f"≤ {ms(_FIRST_BYTE_S)}", known=known)
+            report.add(row._replace(met=p50 <= _FIRST_BYTE_S))
         taken = [client.first_byte(f"/?q={quote_plus(typed)}") for typed in _typed(corpus.questions)]
         p95 = percentile(taken, 0.95)
         met = p95 <= _RESULTS_S
@@ -90,8 +93,9 @@ def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
     yield "the newest", "/"
     yield "a question", f"/?{asked}"
     yield "a document", f"/s/{hits[0]['uri'].removeprefix('qmd://')}"
-    yield "a year", f"/time?year={hits[0]['date'][:4]}"
-    yield "a day", f"/time/{hits[0]['date'][:10]}"
+    year = json.loads(client.text("/time.json"))
+    yield "a year", f"/time?year={year['year']}"
+    yield _DAY, f"/time/{next(reversed(year['days']), hits[0]['date'][:10])}"
     yield "projects", "/project"
     yield "health", "/health"
 

@@ -38,6 +38,7 @@ from core.jsonio import dumps
 from core.redaction import shown_value
 from core.text import escaped, printable_value
 from qmd.index.store import damaged, translate
+from web.kept import Kept
 from web.rendering import render
 from web.views import decisions, document, forgetting, health, inbox, projects, search
 from web.views.times import Times
@@ -73,7 +74,8 @@ class Site:
 
     def app(self) -> ASGIApp:
         """Return the application, guarded."""
-        times = Times()
+        kept = Kept()
+        times = Times(kept)
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(files("web") / "static")))]
         for path, twin, view in (
             ("/", "/search.json", search.view),
@@ -82,7 +84,7 @@ class Site:
             ("/s/{reference:path}", "/s/{reference:path}.json", document.view),
             ("/trace/{reference:path}", "/trace/{reference:path}.json", document.trace_view),
             ("/why", "/why.json", decisions.view),
-            ("/project", "/project.json", projects.index),
+            ("/project", "/project.json", projects.Projects(kept).index),
             ("/project/{project:path}", "/project/{project:path}.json", projects.view),
             ("/health", "/health.json", health.view),
             ("/inbox", "/inbox.json", inbox.view),

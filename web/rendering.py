@@ -47,6 +47,16 @@ def environment() -> Environment:
     return made
 
 
+def warm() -> None:
+    """Compile the templates, and import what an answer needs, so that the first look does not wait for it."""
+    from qmd.search import search  # noqa: F401
+    from runtime.asking import ask, quoting  # noqa: F401
+
+    made = environment()
+    for name in made.list_templates():
+        made.get_template(name)
+
+
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Return a template filled with values."""
     return environment().get_template(f"{template}.html").render(values)

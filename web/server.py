@@ -16,6 +16,7 @@ from core.errors import BadInput
 from qmd.mcp.connection import Connection, listen
 from web.access import Access
 from web.app import Site
+from web.rendering import warm
 
 if TYPE_CHECKING:
     import socket
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-PORT = 7717
-IDLE_S = 3600.0
 _STOP_S = 3
 _LOOK_S = 1.0
 
@@ -109,7 +108,8 @@ async def _serve(
     server.install()
     ready(access)
     sys.stdout.flush()
-    watching = asyncio.create_task(server.watch(idle_s))
+    waiting = [asyncio.create_task(server.watch(idle_s)), asyncio.create_task(asyncio.to_thread(warm))]
     await server.serve(sockets)
-    watching.cancel()
+    for task in waiting:
+        task.cancel()
     return server.reason

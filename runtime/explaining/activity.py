@@ -21,7 +21,7 @@ from core.text import one_line
 from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
-from runtime.asking.documents import Row, Selection, select
+from runtime.asking.documents import Row
 from runtime.asking.envelope import Freshness
 from runtime.asking.recent import item
 from runtime.asking.request import project_glob
@@ -46,6 +46,7 @@ _FIELDS = ("project", "synthetic", _SYMBOL, *_COUNTED)
 # A session that was left open for days did not work through their nights.
 _MOST_HOURS = 12
 _MOST_EVENTS = 500
+_MOST_OF_DAY = 1_000
 _EVENT_LENGTH = 200
 _MOST_PROJECTS = 200
 _BROWSED = re.compile(r"^\s*- (\d\d):(\d\d)() (\S.*)$")
@@ -109,12 +110,12 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
     this = _parse(wanted)
     start, end = _instant(this), _instant(this + timedelta(days=1))
     with closing(open_index(home.index)) as connection:
-        rows = select(connection, config, Selection(since=start, until=end))
+        # Only dated ones: code and articles without a date may all have been written to disk on one day.
+        ids = catalogue.on_days(connection, [(start, end)], Filters(), _MOST_OF_DAY)
+        rows = [Row(row, config) for row in catalogue.rows(connection, Filters(), ids)]
         if project:
             rows = [row for row in rows if _is_of(row.field("project") or "", project)]
-        items = [
-            found for row in rows if row.dated and (found := _of_day(connection, config, row, start, end)) is not None
-        ]
+        items = [found for row in rows if (found := _of_day(connection, config, row, start, end)) is not None]
         fresh = Freshness(home, config, connection).envelope()
     items.sort(key=lambda found: (str(found["date"]), str(found["uri"])))
     counts = Counter[str]()

@@ -11,15 +11,23 @@ from runtime.explaining import activity
 from web.visit import Page
 
 if TYPE_CHECKING:
+    from web.kept import Kept
     from web.visit import Visit
 
 _LISTED = 50
 
 
-def index(visit: Visit) -> Page:
-    """List the projects, those worked on last first."""
-    envelope = printable_value(activity.projects(visit.home, visit.config))
-    return Page("projects", "Projects", envelope, {}, "recent", {"n_hits": envelope["total"]})
+class Projects:
+    """The list of projects, kept until the index changes."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def index(self, visit: Visit) -> Page:
+        """List the projects, those worked on last first."""
+        found = self._kept.get(visit.home, "projects", lambda: activity.projects(visit.home, visit.config))
+        envelope = printable_value(found)
+        return Page("projects", "Projects", envelope, {}, "recent", {"n_hits": envelope["total"]})
 
 
 def view(visit: Visit) -> Page:

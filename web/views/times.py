@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
@@ -14,49 +12,21 @@ from web import drawing
 from web.visit import Page
 
 if TYPE_CHECKING:
-    from core.config import Config
-    from core.home import Home
+    from web.kept import Kept
     from web.visit import Visit
-
-_KEPT = 8
-
-
-class Years:
-    """Years as they were counted last, until the index changes: counting 50,000 documents takes a tenth of a second."""
-
-    def __init__(self) -> None:
-        self._state: object = None
-        self._found: dict[tuple[int, str], dict[str, Any]] = {}
-
-    def get(self, home: Home, config: Config, year: int, project: str) -> dict[str, Any]:
-        """Return what ``activity.year`` does."""
-        state = _state(home)
-        if state != self._state or len(self._found) > _KEPT:
-            self._state, self._found = state, {}
-        if (year, project) not in self._found:
-            self._found[year, project] = activity.year(home, config, year, project)
-        return self._found[year, project]
-
-
-def _state(home: Home) -> tuple[object, ...]:
-    """Return what changes whenever the index is written to, and with the day."""
-    found: list[object] = [time.localtime().tm_yday]
-    for path in (home.index, f"{home.index}-wal"):
-        try:
-            status = os.stat(path)
-        except OSError:
-            found.append(None)
-        else:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
 
 
 class Times:
     """The views of time; they share the years that were counted."""
 
-    @cached_property
-    def _years(self) -> Years:
-        return Years()
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def _year(self, visit: Visit, year: int, project: str) -> dict[str, Any]:
+        """Return what ``activity.year`` does."""
+        return self._kept.get(
+            visit.home, f"year {year} {project}", lambda: activity.year(visit.home, visit.config, year, project)
+        )
 
     def year(self, visit: Visit) -> Page:
         """Show the year ``year``, the present one by default."""
@@ -65,10 +35,10 @@ class Times:
         if given and not (given.isascii() and given.isdigit() and len(given) == 4):
             raise BadInput(f"there is no year {given!r}", "a year such as 2026")
         project = visit.text("project")
-        envelope = printable_value(self._years.get(visit.home, visit.config, int(given or this), project))
+        envelope = printable_value(self._year(visit, int(given or this), project))
         if not given and not envelope["days"] and envelope["years"]:
             last = envelope["years"][-1]
-            envelope = printable_value(self._years.get(visit.home, visit.config, last, project))
+            envelope = printable_value(self._year(visit, last, project))
         more = {
             "map": drawing.heat_map(envelope["year"], envelope["days"]),
             "grid": drawing.hour_grid(envelope["hours"]),
@@ -80,7 +50,7 @@ class Times:
         """Show one day."""
         project = visit.text("project")
         envelope = printable_value(activity.day(visit.home, visit.config, visit.path["day"], project))
-        days = list(self._years.get(visit.home, visit.config, int(envelope["day"][:4]), project)["days"])
+        days = list(self._year(visit, int(envelope["day"][:4]), project)["days"])
         earlier = [day for day in days if day < envelope["day"]]
         later = [day for day in days if day > envelope["day"]]
         more = {

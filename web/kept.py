@@ -1,0 +1,46 @@
+"""Answers that are kept until the index changes: to count 50,000 documents takes a third of a second."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.home import Home
+
+_MOST = 16
+
+
+class Kept:
+    """The last answers about one home, by name."""
+
+    def __init__(self) -> None:
+        self._state: object = None
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def get(self, home: Home, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the answer ``name``, made anew if the index or the day is another. The caller must not change it."""
+        state = _state(home)
+        if state != self._state or len(self._found) >= _MOST:
+            self._state, self._found = state, {}
+        kept = self._found
+        if name not in kept:
+            kept[name] = make()
+        return kept[name]
+
+
+def _state(home: Home) -> tuple[object, ...]:
+    """Return what changes whenever the index or the configuration is written to, and with the day."""
+    found: list[object] = [time.localtime().tm_yday]
+    for path in (home.index, f"{home.index}-wal", home.path("collections.yml")):
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.append(None)
+        else:
+            # A reader makes an empty write-ahead log, and the last one removes it.
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns) if status.st_size else None)
+    return tuple(found)
