@@ -78,7 +78,14 @@ def _announce(args: Args, context: Context, access: Access) -> None:
     else:
         write(f"{access.link()}\nOnly this link opens the page. Ctrl-C ends it.\n")
     if args.open:
-        import webbrowser
+        from threading import Thread
 
-        if not webbrowser.open(access.link_once()):
-            sys.stderr.write("brain: no browser could be started; open the link above\n")
+        # A browser of the terminal stays until it is left; the page has to be served meanwhile.
+        Thread(target=_open, args=(access.link_once(),), daemon=True).start()
+
+
+def _open(link: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(link):
+        sys.stderr.write("brain: no browser could be started; open the link above\n")

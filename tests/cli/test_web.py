@@ -71,6 +71,21 @@ def test_the_printed_link_opens_the_page_and_a_signal_ends_it(home: Home) -> Non
     assert row["reason"] == "SIGTERM"
 
 
+def test_the_browser_gets_a_link_that_works_once(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Shelf(home)
+    told, script = tmp_path / "told", tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf %s "$1" > {told}.part && mv {told}.part {told}\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{script} %s")
+    with serving("--open") as (_, said):
+        until = time.monotonic() + 30
+        while not told.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        link = told.read_text()
+        assert link != said["url"]
+        assert [get(link)[0], get(link)[0], get(said["url"])[0]] == [200, 401, 200]
+
+
 def test_it_ends_when_nobody_looks(home: Home) -> None:
     Shelf(home)
     with serving("--idle", "1") as (process, said):
