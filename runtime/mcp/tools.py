@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from mcp_types import ToolAnnotations
 
-from core import clock, redaction, telemetry
+from core import clock, telemetry
 from core.config import load
 from core.errors import INTERNAL, BadInput, BrainError, Internal
+from core.redaction import shown, shown_value
+from core.text import printable_value
 from qmd.index.store import damaged, open_index, translate
 from qmd.mcp.server import Tool
 from runtime.asking import agents
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _MOST_HITS = 50
+# The fields of an answer with documents.
+_HITS = ("hits", "nearest")
 _MOST_LISTED = 200
 _MOST_CONTEXT = 200
 _EVIDENCE = (
@@ -59,10 +63,20 @@ class MemoryTool(Tool):
     """A tool over one home: ``run(home, arguments, fields)`` returns an envelope and fills the telemetry's fields.
 
     ``event`` is the telemetry event of the command that does the same; ``text`` puts an envelope into words.
+    ``documents`` are the envelope's fields with documents, None if the envelope is one document: these are cleaned when
+    they are read, unless the index marks them as clean.
     """
 
     event: str
     text: Callable[[dict[str, Any]], str]
+    documents: tuple[str, ...] | None = ()
+
+    def shown(self, envelope: dict[str, Any]) -> dict[str, Any]:
+        """Return the envelope as it may be shown: what is not of a document is redacted."""
+        return {
+            name: printable_value(value) if self.documents is None or name in self.documents else shown_value(value)
+            for name, value in envelope.items()
+        }
 
 
 def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +86,7 @@ def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
     code = INTERNAL
     try:
         agents.require_policy(home)
-        envelope: dict[str, Any] = redaction.shown_value(tool.run(home, given, fields))
+        envelope = tool.shown(tool.run(home, given, fields))
         code = 67 if envelope.get("error") == "no_results" else 0
     except BrainError as error:
         code = error.code
@@ -139,7 +153,7 @@ def _search(
     )
     fields["query_len"] = len(question)
     envelope, fields["warm"] = answer(home, load(home), question, request, os.environ)
-    fields.update(n_hits=len(envelope["hits"]), hits=[redaction.shown(hit["uri"]) for hit in envelope["hits"]])
+    fields.update(n_hits=len(envelope["hits"]), hits=[shown(hit["uri"]) for hit in envelope["hits"]])
     return envelope
 
 
@@ -235,6 +249,7 @@ def _tool(
     event: str,
     text: Callable[[dict[str, Any]], str],
     *,
+    documents: tuple[str, ...] | None = (),
     writes: bool = False,
 ) -> MemoryTool:
     hints = ToolAnnotations(
@@ -244,7 +259,7 @@ def _tool(
         idempotent_hint=not writes,
         open_world_hint=False,
     )
-    return MemoryTool(name, title, description, schema, run, hints, event, text)
+    return MemoryTool(name, title, description, schema, run, hints, event, text, documents)
 
 
 _ALL = (
@@ -273,6 +288,7 @@ _ALL = (
         _ask,
         "ask",
         words.hits,
+        documents=_HITS,
     ),
     _tool(
         "brain_recent",
@@ -289,6 +305,7 @@ _ALL = (
         _recent,
         "recent",
         words.listed,
+        documents=("items",),
     ),
     _tool(
         "brain_get",
@@ -306,6 +323,7 @@ _ALL = (
         _get,
         "show",
         words.document,
+        documents=None,
     ),
     _tool(
         "brain_trace",
@@ -334,6 +352,7 @@ _ALL = (
         _why,
         "why",
         words.decided,
+        documents=("decisions", "evidence"),
     ),
     _tool(
         "brain_inbox",
@@ -396,6 +415,7 @@ _ALL = (
         _sessions,
         "ask",
         words.hits,
+        documents=_HITS,
     ),
     _tool(
         "semantic_search",
@@ -407,6 +427,7 @@ _ALL = (
         _meaning,
         "ask",
         words.hits,
+        documents=_HITS,
     ),
 )
 TOOLS = {tool.name: tool for tool in _ALL}

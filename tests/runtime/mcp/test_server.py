@@ -14,10 +14,11 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from core.config import load
 from core.home import Home
+from core.redaction import shown_value
 from runtime.asking import agents
 from runtime.capture import indexing
 from runtime.capture.capture import capture
-from runtime.mcp import words
+from runtime.mcp import tools, words
 from runtime.mcp.server import Service
 from runtime.mcp.tools import TOOLS
 from tests.qmd.mcp.world import talk
@@ -159,6 +160,30 @@ def test_a_failure_names_no_document_by_its_secret(memory: Home) -> None:
     result = call(memory, "brain_get", hit=f"qmd://brain/{token}.md")
     assert "[redacted:github]" in text(result)
     assert token not in text(result) + json.dumps(result.structured_content)
+
+
+def test_only_documents_that_the_index_marks_as_clean_are_shown_unscanned(
+    memory: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    session(memory, "s3", "The lighthouse", f"the lighthouse has {token}")
+    indexing.index(memory, load(memory))
+    scanned: list[str] = []
+
+    def scan(value: Any) -> Any:
+        scanned.append(str(value))
+        return shown_value(value)
+
+    monkeypatch.setattr(tools, "shown_value", scan)
+    for name, given in (
+        ("brain_ask", {"question": f"lighthouse or turnstile or walrus {token}"}),
+        ("brain_recent", {"since": "2020-01-01"}),
+        ("brain_get", {"hit": "qmd://brain/s3.md", "full": True}),
+    ):
+        result = call(memory, name, **given)
+        assert token not in text(result) + json.dumps(result.structured_content), name
+        assert "lighthouse" in text(result), name
+    assert not any("rotary encoder" in each or "The lighthouse" in each for each in scanned)
 
 
 @pytest.mark.parametrize(
