@@ -11,6 +11,7 @@ import apsw
 from qmd.index.segments import TABLES
 
 _SQLITE = b"SQLite format 3\0"
+_BUSY_MS = 10_000
 
 
 def databases(folder: Path) -> Iterator[str]:
@@ -27,19 +28,23 @@ def databases(folder: Path) -> Iterator[str]:
 def faults(path: str) -> list[str]:
     """Return what FTS5 finds wrong in the full-text tables of the database at ``path``; the check writes nothing.
 
-    A database that SQLite cannot open has no faults of this kind: tests of damaged files leave such databases.
+    A file that is no database to SQLite has no faults of this kind: tests of damaged files leave such files. Any other
+    error is a fault, or is raised: an index that is locked is not known to be sound.
     """
-    connection = None
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%USING fts5(%'").fetchall()
-        said = [each for (name,) in tables for each in connection.execute(f"PRAGMA integrity_check('{name}')")]
+        connection.set_busy_timeout(_BUSY_MS)
+        try:
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%USING fts5(%'").fetchall()
+        except (apsw.NotADBError, apsw.CorruptError):
+            return []
+        try:
+            said = [each for (name,) in tables for each in connection.execute(f"PRAGMA integrity_check('{name}')")]
+        except apsw.CorruptError as error:
+            return [f"{path}: {error}"]
         return [f"{path}: {each}" for (each,) in said if each != "ok"]
-    except apsw.Error:
-        return []
     finally:
-        if connection is not None:
-            connection.close()
+        connection.close()
 
 
 def terms(path: str) -> set[str]:

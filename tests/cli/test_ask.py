@@ -114,8 +114,7 @@ def test_every_question_of_a_batch_has_a_row_with_its_own_time(shelf: Shelf, tmp
         ("ask", 67, 0),
         ("ask", 64, 0),
     ]
-    assert asked[0]["latency_ms"] > 0
-    assert all("latency_ms" in row for row in asked)
+    assert all(row["latency_ms"] > 0 for row in asked)
     # The run as a whole is no question: its time is not an answer's.
     assert (batch["event"], batch["n_queries"], batch["n_answered"]) == ("ask_batch", 3, 1)
     assert batch["latency_ms"] >= sum(row["latency_ms"] for row in asked)

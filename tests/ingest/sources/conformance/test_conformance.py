@@ -129,9 +129,13 @@ def test_a_file_that_has_grown_is_read_again_and_no_other(home: Home, sample: Sa
     ingest(home, sample)
     before = sample.documents(home)
     sample.write(0, grown=True)
-    again = ingest(home, sample, trust_stat=True)
+    landed: list[str] = []
+    again = run(
+        home, sample.source.name, [str(sample.root)], trust_stat=True, on_written=lambda *each: landed.append(each[1])
+    )
     assert (again.ingested, again.unchanged) == (1, 1)
     after = sample.documents(home)
+    assert sorted(landed) == sorted(name for name, data in after.items() if before.get(name) != data)
     assert about(after, "penguin") == about(before, "penguin")
     assert b"later" in b"".join(about(after, "walrus").values())
 
