@@ -109,10 +109,10 @@ def _run(name: str, argv: list[str]) -> int:
             code = errors.OK
         else:
             if context.surface != "terminal":
-                from runtime.asking import agents
+                from runtime.asking import withholding
 
-                if context.surface in agents.AGENTS and name in agents.SHOWING:
-                    agents.require_policy(context.home)
+                if context.surface in withholding.AGENTS and name in withholding.SHOWING:
+                    withholding.require_policy(context.home)
             code = command.run(args, context)
     except errors.BrainError as error:
         if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):

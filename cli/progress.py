@@ -1,4 +1,4 @@
-"""A progress bar on stderr, where stderr is a terminal; nothing otherwise."""
+"""A progress bar on stderr if stderr is a terminal; otherwise lines for long runs, and nothing for others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ _REDRAW_S = 0.1
 class Bar:
     """``with Bar() as bar:`` and then ``bar(done, total, what)``, as often as there is news.
 
-    It shows a share and the time that is left, and with a ``unit``, of ``scale`` steps each, also the speed.
+    It shows a share and the time that is left, and with a ``unit``, of ``scale`` steps each, also the speed. If stderr
+    is no terminal, a stage writes a line at its beginning, at its end, and every ``lines_s`` seconds; none for 0.
     """
 
-    def __init__(self, unit: str = "", scale: int = 1, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, unit: str = "", scale: int = 1, now: Callable[[], float] = time.monotonic, *, lines_s: float = 0.0
+    ) -> None:
         self._unit = unit
         self._scale = scale
         self._now = now
+        self._lines_s = lines_s
+        self._line = ""
         self._progress: Any = None
         self._stages: dict[str, tuple[Any, Pace]] = {}
         self._drawn: dict[str, float] = {}
@@ -59,6 +64,8 @@ class Bar:
         ``what`` names the stage, which has a bar of its own; what follows a colon and a space may change meanwhile.
         """
         if self._progress is None:
+            if self._lines_s:
+                self._write_line(done, total, what)
             return
         name = what.partition(": ")[0]
         if name not in self._stages:
@@ -77,6 +84,14 @@ class Bar:
             speed=f"{speed:,.{0 if speed >= 10 else 1}f} {self._unit}/s" if self._unit and speed else "",
             left=_clock(pace.left(total)),
         )
+
+    def _write_line(self, done: int, total: int, what: str) -> None:
+        name, now = what.partition(": ")[0], self._now()
+        line = f"brain: {what}: {done:,} of {total:,}"
+        if line == self._line or (done < total and now - self._drawn.get(name, float("-inf")) < self._lines_s):
+            return
+        self._drawn[name], self._line = now, line
+        print(line, file=sys.stderr, flush=True)
 
 
 def _clock(seconds: float | None) -> str:

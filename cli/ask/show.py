@@ -11,9 +11,9 @@ from core import clock, config
 from core.errors import OK, BadInput
 from core.text import printable_value
 from qmd.index.store import open_index
-from runtime.asking.agents import AGENTS
 from runtime.asking.documents import resolve
 from runtime.asking.envelope import uri
+from runtime.asking.withholding import AGENTS
 from runtime.explaining import show
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HALVES = ("all", "choose", "exam")
+# Seconds between two lines of progress if stderr is no terminal.
+_LINES_S = 10.0
 
 RUN = Command(
     "eval run",
@@ -155,7 +157,7 @@ def _evaluate(args: Args, context: Context, labels: list[str], **given: Any) -> 
         raise BadInput("--half is for sets whose questions have halves", "--split dev")
     settings = Settings(args.split or "all", args.sample or 0, half=half, **given)
     try:
-        with Bar() as bar:
+        with Bar(lines_s=_LINES_S) as bar:
             result = evaluate(context.home, datasets, chosen, settings, fresh=fresh, progress=bar)
     except KeyboardInterrupt:
         warn("brain: every answer so far is kept: the same command, without --fresh, goes on from there")
@@ -174,7 +176,7 @@ def _build(args: Args, context: Context) -> int:
         from evals.questions import wording
 
         paraphrase = wording.writer(config.load(context.home), context.environ)
-    with Bar() as bar:
+    with Bar(lines_s=_LINES_S) as bar:
         counts = drawing.build(context.home, args.each, fresh=args.fresh, paraphrase=paraphrase, progress=bar)
     context.fields.update(n_questions=counts["questions"])
     if args.json:

@@ -45,10 +45,12 @@ def run(args: Args, context: Context) -> int:
         return main(argv)
     argv.remove(_BRAIN)
     context.home.make()
-    from runtime.asking import agents
+    from runtime.asking import agents, withholding
 
-    serves = "mcp" in argv[:ends] or context.surface in agents.AGENTS
-    return main(argv, of_brain(context.home, agents.shown_to_agents if serves else agents.shown, agents.answer))
+    serves = "mcp" in argv[:ends] or context.surface in withholding.AGENTS
+    return main(
+        argv, of_brain(context.home, withholding.shown_to_agents if serves else withholding.shown, agents.answer)
+    )
 
 
 def _link(words: list[str], *, force: bool) -> int:

@@ -35,7 +35,7 @@ def run(args: Args, context: Context) -> int:
     """Examine; 1 where there are findings."""
     from cli.progress import Bar
     from core.text import printable
-    from ops.checks import doctor
+    from ops.checks import doctor, reporting
 
     with Bar() as bar:
         found = doctor.examine(
@@ -47,7 +47,7 @@ def run(args: Args, context: Context) -> int:
             accept_loss=args.accept_loss,
             progress=bar,
         )
-    doctor.report(context.home, context.environ, context.surface, found)
+    reporting.report(context.home, context.environ, context.surface, found)
     context.fields["n_findings"] = len(found["findings"])
     if args.json:
         context.emit(found)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.counting import counted
 from ops.checks.finding import CheckContext, Finding
 
 if TYPE_CHECKING:
@@ -21,10 +22,14 @@ def map_is_true(context: CheckContext) -> Iterator[Finding]:
     page = Path(context.environ.get("BRAIN_MAP") or ROOT / "MAP.md")
     if not page.is_file():
         return
-    for path, symbol in citations(page.read_text(encoding="utf-8")):
-        fault = wrong(ROOT, path, symbol)
-        if fault:
-            yield Finding("map", "warning", f"MAP.md cites {path}::{symbol}: {fault}", "correct MAP.md")
+    faults = [
+        f"{path}::{symbol}: {fault}"
+        for path, symbol in citations(page.read_text(encoding="utf-8"))
+        if (fault := wrong(ROOT, path, symbol))
+    ]
+    if faults:
+        more = f" (and {counted(len(faults) - 1, 'more citation')})" if len(faults) > 1 else ""
+        yield Finding("map", "warning", f"MAP.md cites {faults[0]}{more}", "correct MAP.md")
 
 
 CHECKS = (map_is_true,)

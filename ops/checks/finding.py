@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Check = Callable[["CheckContext"], Iterator["Finding"]]
 
 SEVERITIES = ("error", "warning", "notice")
+# A notice is work that waits; it is shown, and the doctor is well.
+FAILING = frozenset(("error", "warning"))
 
 
 @dataclass(frozen=True, slots=True)

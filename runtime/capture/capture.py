@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 5
 # The grounds of an entry follow these; the last two were written until the option's own name was.
-_GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n", "\n\nInstead of:\n", "\n\nBetter:\n")
+_GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n")
 
 
 def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "", **fields: Any) -> inbox.Entry:

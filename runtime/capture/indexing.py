@@ -21,7 +21,7 @@ from ingest.policy.exclusions import Policy
 from qmd.index import catalogue
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update
-from runtime.asking import agents, envelope
+from runtime.asking import envelope, withholding
 from runtime.capture import demo
 
 TYPE_CHECKING = False
@@ -155,7 +155,7 @@ def _fill(
     ``how``: options of ``ingest.pipeline.run.run``. A document is indexed from memory as it lands, by the thread that
     reads: a thread of its own would wait for Python's lock at each row. ``started_ns``: when the run began.
     """
-    older = not agents.is_current(connection)
+    older = not withholding.is_current(connection)
     register(connection, config.collections.values())
     waiting: PendingQueue | None = None
     if enqueue:
@@ -214,7 +214,7 @@ def _fill(
 
         require_room(home.index)
         erase(connection, ())
-        agents.mark_current(connection)
+        withholding.mark_current(connection)
     connection.execute("PRAGMA optimize")
     report: dict[str, Any] = {
         "sources": {name: ledger.as_dict() for name, ledger in ledgers.items()},

@@ -168,7 +168,7 @@ def attention(home: Home) -> dict[str, Any] | None:
 
 
 def _logged(line: str) -> dict[str, str] | None:
-    """Return a line of ``ops.checks.doctor.report`` as a mapping, None for another line.
+    """Return a line of ``ops.checks.reporting.report`` as a mapping, None for another line.
 
     The line is ``TIME SEVERITY ID: EVIDENCE  fix: FIX``, or ``TIME healthy: …``.
     """

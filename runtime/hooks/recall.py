@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.config import load
 from core.files import read_or_none, write_atomic
-from runtime.asking import agents, envelope
+from runtime.asking import agents, envelope, withholding
 from runtime.asking.envelope import as_shown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
             hooks.detach(home, os.environ)
     if misses_only or _is_excluded(home, given):
         return Spoken("\n".join(lines))
-    agents.require_policy(home)
+    withholding.require_policy(home)
     session = _text(given.get("session_id"))
     seen = _Seen(home, session)
     found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)

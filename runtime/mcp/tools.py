@@ -22,7 +22,7 @@ from core.redaction import shown, shown_value
 from core.text import printable_value
 from qmd.index.store import damaged, open_index, translate
 from qmd.mcp.server import Tool
-from runtime.asking import agents
+from runtime.asking import withholding
 from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
 from runtime.dates.day_option import parse_day
@@ -85,7 +85,7 @@ def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     code = INTERNAL
     try:
-        agents.require_policy(home)
+        withholding.require_policy(home)
         envelope = tool.shown(tool.run(home, given, fields))
         code = 67 if envelope.get("error") == "no_results" else 0
     except BrainError as error:

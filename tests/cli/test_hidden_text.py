@@ -10,7 +10,7 @@ import pytest
 
 from core.home import Home
 from qmd.index.store import open_index
-from runtime.asking import agents
+from runtime.asking import withholding
 from tests.conftest import Brain
 from tests.unseen import HOSTILE, unseen
 
@@ -28,7 +28,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        agents.mark_current(connection)
+        withholding.mark_current(connection)
         row = connection.execute("SELECT hash FROM documents WHERE active = 1").fetchone()
     finally:
         connection.close()

@@ -60,3 +60,19 @@ def test_nothing_is_drawn_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) ->
     with Bar() as bar:
         bar(1, 2, "reading")
     assert stream.getvalue() == ""
+
+
+def test_a_long_run_without_a_terminal_writes_lines_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    _on(stream, monkeypatch)
+    now = [0.0]
+    with Bar(now=lambda: now[0], lines_s=10) as bar:
+        for second in range(26):
+            now[0] = float(second)
+            bar(second * 40, 1_000, f"set: arm {second % 2}")
+    assert stream.getvalue().splitlines() == [
+        "brain: set: arm 0: 0 of 1,000",
+        "brain: set: arm 0: 400 of 1,000",
+        "brain: set: arm 0: 800 of 1,000",
+        "brain: set: arm 1: 1,000 of 1,000",
+    ]

@@ -16,7 +16,7 @@ from qmd.mcp import server
 from qmd.mcp.library import Library
 from qmd.mcp.service import Service
 from qmd.settings import of_brain
-from runtime.asking import agents
+from runtime.asking import agents, withholding
 from tests.conftest import Brain
 from tests.qmd.embedding.endpoint import Endpoint, says
 from tests.qmd.generation.test_of_openai import chat
@@ -37,7 +37,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        agents.mark_current(connection)
+        withholding.mark_current(connection)
         assert TOKEN in str(connection.execute("select doc from content").fetchall())
     finally:
         connection.close()
@@ -62,7 +62,7 @@ def test_a_document_is_printed_without_its_secrets(note: str, brain: Brain, word
 
 
 def test_no_tool_of_the_server_lets_a_secret_out(note: str, home: Home) -> None:
-    library = Library(of_brain(home, agents.shown_to_agents))
+    library = Library(of_brain(home, withholding.shown_to_agents))
     for name, given in (
         ("get", {"file": note}),
         ("multi_get", {"pattern": "inbox/a.md"}),
@@ -83,7 +83,7 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
         f"# staging {HOSTILE}<b>``` & more\n\nstaging{HOSTILE}\n", "utf-8"
     )
     assert brain("qmd", "--brain", "update").returncode == 0
-    library = Library(of_brain(home, agents.shown_to_agents, agents.answer))
+    library = Library(of_brain(home, withholding.shown_to_agents, agents.answer))
     for name, given in (
         ("get", {"file": f"inbox/{HOSTILE_NAME}"}),
         ("get", {"file": "inbox/a.m"}),
@@ -106,7 +106,7 @@ def test_every_tool_of_the_server_hands_documents_over_fenced(note: str, home: H
 def test_a_resource_and_a_search_without_the_protocol_are_fenced_too(note: str, home: Home, brain: Brain) -> None:
     Path(home.path("inbox", HOSTILE_NAME)).write_text(f"# staging {HOSTILE}<b>```\n\nstaging{HOSTILE}\n", "utf-8")
     assert brain("qmd", "--brain", "update").returncode == 0
-    service = Service(Library(of_brain(home, agents.shown_to_agents, agents.answer)))
+    service = Service(Library(of_brain(home, withholding.shown_to_agents, agents.answer)))
 
     async def conversation(client: Client) -> Any:
         return (await client.read_resource(server.encode(f"inbox/{HOSTILE_NAME}"))).contents[0]
@@ -127,7 +127,7 @@ def test_agents_get_nothing_while_the_policy_is_newer_than_the_index(note: str, 
         connection.execute("delete from brain_state where key = 'redaction'")
     finally:
         connection.close()
-    result = anyio.run(Service(Library(of_brain(home, agents.shown_to_agents))).answer, "get", {"file": note})
+    result = anyio.run(Service(Library(of_brain(home, withholding.shown_to_agents))).answer, "get", {"file": note})
     assert result.is_error
     assert "brain index" in json.dumps(result.model_dump(mode="json"))
     refused = brain("qmd", "--brain", "get", "inbox/a.md", env={"BRAIN_SURFACE": "claude-code"})

@@ -21,7 +21,7 @@ import pytest
 from core.config import load
 from core.home import Home
 from ingest.pipeline import state
-from ops.checks import doctor, wedge
+from ops.checks import doctor, reporting, wedge
 from ops.install import completions, hooks, installed, program, skills
 from qmd.index import spaces, vectors
 from qmd.index.store import open_index
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 
 def report(home: Home, surface: str = "terminal") -> None:
-    doctor.report(home, os.environ, surface, examine(home))
+    reporting.report(home, os.environ, surface, examine(home))
 
 
 def put(home: Home, name: str, content: str | bytes = "") -> Path:
@@ -282,9 +282,12 @@ def test_a_completion_that_is_gone_is_noticed(well: Home) -> None:
 
 def test_a_wrong_citation_of_the_map_is_found(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "MAP.md"
-    page.write_text("- One thing: `core/home.py::Castle`.\n")
+    page.write_text("- Two things: `core/home.py::Castle`, `core/home.py::Moat`.\n")
     monkeypatch.setenv("BRAIN_MAP", str(page))
-    assert "map" in ids(examine(well))
+    (finding,) = [each for each in examine(well)["findings"] if each["id"] == "map"]
+    assert finding["evidence"] == (
+        "MAP.md cites core/home.py::Castle: core/home.py does not define Castle (and 1 more citation)"
+    )
 
 
 def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +302,7 @@ def test_a_check_that_breaks_hides_no_other(well: Home, monkeypatch: pytest.Monk
 def _listening(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Path]:
     """The texts of notifications, and the second log that the configuration names."""
     told: list[str] = []
-    monkeypatch.setattr(doctor, "notify", lambda title, text, environ: told.append(text))
+    monkeypatch.setattr(reporting, "notify", lambda title, text, environ: told.append(text))
     second = folder / "brain-doctor.log"
     put(home, "collections.yml", (ROOT / "collections.yml").read_text() + f"\ndoctor: {{log: {second}}}\n")
     return told, second
@@ -328,7 +331,7 @@ def test_no_log_and_no_notification_shows_a_secret_of_a_name(
     link(well, f"{token}.md")
     found = examine(well)
     assert token in json.dumps(found)
-    doctor.report(well, os.environ, "launchd", found)
+    reporting.report(well, os.environ, "launchd", found)
     said = [*told, *(log.read_text() for log in (Path(well.logs, "doctor.log"), second))]
     assert len(said) == 3
     for text in said:
@@ -347,7 +350,7 @@ def test_a_link_in_place_of_the_second_log_is_not_followed(well: Home, tmp_path:
 
 
 def test_a_notification_is_data_and_no_script() -> None:
-    argv = doctor.notification("Brain", '"; do shell script "rm -rf ~', "darwin")
+    argv = reporting.notification("Brain", '"; do shell script "rm -rf ~', "darwin")
     assert argv[-1] == '"; do shell script "rm -rf ~'
     assert "rm" not in argv[2]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core import clock
 from core.redaction import shown_value
 from core.text import printable_value
-from ops.checks.doctor import last_report
+from ops.checks.reporting import last_report
 from ops.stats.stats import stats
 from qmd.index import catalogue
 from qmd.index.store import open_index

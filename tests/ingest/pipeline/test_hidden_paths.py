@@ -18,7 +18,7 @@ from ingest.pipeline.run import one
 from ingest.pipeline.state import State, hidden_key
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
-from runtime.explaining.hit import fate
+from runtime.explaining.fate import fate
 from runtime.forgetting import expiry, forget
 from tests.ingest.transcripts import OTHER, SESSION, Script, corpus, lines, save
 

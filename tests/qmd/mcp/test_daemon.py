@@ -17,7 +17,7 @@ import pytest
 from core.home import Home
 from qmd.mcp import daemon
 from qmd.settings import Settings, locate, of_brain
-from runtime.asking import agents
+from runtime.asking import agents, withholding
 from tests.qmd.mcp.test_http import JSON, SEARCH
 from tests.qmd.mcp.world import Site, World, alive, free_port
 from tests.waiting import until
@@ -158,9 +158,9 @@ def test_a_process_gets_its_settings_from_the_one_that_started_it(monkeypatch: p
 
 
 def test_what_may_leave_is_the_same_in_the_background(monkeypatch: pytest.MonkeyPatch, home: Home) -> None:
-    settings = of_brain(home, agents.shown_to_agents, agents.answer)
+    settings = of_brain(home, withholding.shown_to_agents, agents.answer)
     monkeypatch.setenv("QMD_MCP_SETTINGS", json.dumps(daemon._packed(settings)))
     resumed = daemon.resume()
-    assert (resumed.egress, resumed.fence) == (agents.shown_to_agents, agents.answer)
+    assert (resumed.egress, resumed.fence) == (withholding.shown_to_agents, agents.answer)
     assert resumed.brain is not None
     assert resumed.brain.root == home.root
