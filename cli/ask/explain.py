@@ -178,7 +178,7 @@ def _semantic(part: dict[str, Any]) -> str:
     rows = [f"{name}: {'fresh' if part['fresh'] else str(part['pending']) + ' pending'} as of {part['as_of']}"]
     rows += [f"{space['name']}: {space['vectors']} vectors" for space in part["spaces"] if not space["active"]]
     rows += [
-        f"{space['name']}: {counted(space['renewing'], 'document')} to be made anew (brain embed)"
+        f"{space['name']}: {counted(space['renewing'], 'document')} to be made again (brain embed)"
         for space in part["spaces"]
         if space["renewing"]
     ]

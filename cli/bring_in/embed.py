@@ -19,12 +19,12 @@ COMMAND = Command(
     "compute missing embeddings for semantic search",
     description=(
         "Embed the documents that have no vectors yet, the newest first. It can be ended at any time and goes on\n"
-        "where it was; indexing and asking go on beside it. A text is embedded once for each provider and model.\n"
+        "where it was; indexing and asking go on meanwhile. A text is embedded once for each provider and model.\n"
         "By force, the old vectors answer until the new ones are whole."
     ),
     options=(
         Option("--budget", metavar="TIME", help="stop after so long: 45, 60s, 10m, 1h", convert=duration),
-        Option("-f", "--force", help="embed anew what has vectors already"),
+        Option("-f", "--force", help="embed again what has vectors already"),
         Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
         Option("--provider", metavar="NAME", help="local, openai, gemini or llm, instead of the configured one"),
         Option("--model", metavar="NAME", help="a model of that provider, instead of its default"),
@@ -90,6 +90,6 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     elif not report["renewing"]:
         yield "nothing is pending"
     if report["renewing"]:
-        yield f"still to be made anew: {counted(report['renewing'], 'document')}; the old vectors answer until then"
+        yield f"still to be made again: {counted(report['renewing'], 'document')}; the old vectors answer until then"
         for name, count in report["renewing_by_collection"].items():
             yield f"  {name}: {count}"

@@ -42,9 +42,9 @@ COMMAND = Command(
         ),
         Option("--new", help="trust size, mtime and inode: an unchanged stat is an unchanged file"),
         Option("--queue", help="append what changed to the distillation queue"),
-        Option("--from-archive", help="make the documents anew from the archive, not from the tools' files"),
+        Option("--from-archive", help="make the documents again from the archive, not from the tools' files"),
         Option("--dry-run", help="say what would be read and written, and write nothing"),
-        Option("--rebuild", help="normalise and index everything anew"),
+        Option("--rebuild", help="normalise and index everything again"),
     ),
     examples=(
         "brain index",

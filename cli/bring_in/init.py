@@ -101,7 +101,7 @@ def _indexed(ledgers: list[dict[str, Any]], seconds: float) -> str:
     parts = []
     read = ingested + unchanged
     if read:
-        # Copies of one session, and its parts, are one document; those of files that are gone count besides.
+        # Copies of one session, and its parts, are one document; those of files that are gone are counted too.
         count = f"{_many(documents, 'document')}, a session's copies and parts being one" if documents < read else ""
         known = f" ({ingested:,} of them new or grown)" if unchanged else ""
         parts.append(f"{read:,} became {count or 'documents'}{known}")

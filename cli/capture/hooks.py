@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _WHERE = (
     Option("--user", help="the user's settings (the default)"),
-    Option("--project", help="the settings of the project you stand in: .claude/settings.json"),
+    Option("--project", help="the settings of the project you are in: .claude/settings.json"),
     Option("--settings", metavar="FILE", default="", convert=text_path, help="this settings file"),
 )
 _EVENTS = Option("--events", metavar="A,B", default="stop", help="which hooks: stop, session-start, prompt (stop)")

@@ -37,9 +37,7 @@ COMMAND = Command(
     options=(
         Option("--type", metavar="TYPE", default="", choices=inbox.TYPES, help="one of " + ", ".join(inbox.TYPES)),
         Option("--title", metavar="TITLE", default="", convert=str, help="default: the first line"),
-        Option(
-            "--project", metavar="PROJECT", convert=str, help="default: the git work tree you stand in; '' for none"
-        ),
+        Option("--project", metavar="PROJECT", convert=str, help="default: the git work tree you are in; '' for none"),
         Option("--tags", metavar="A,B", default="", convert=str, help="separated by commas"),
         *_GROUNDS,
     ),

@@ -38,7 +38,7 @@ RUN = Command(
         Option("--sample", metavar="N", help="at most N questions of a set, chosen by hash", convert=whole),
         Option("--cold", metavar="N", help="measure whole processes too, on N questions", convert=whole),
         Option("--baseline", metavar="ARM", help="the arm that others are compared with (qmd-lex)"),
-        Option("--fresh", help="begin anew although an earlier run was cut short"),
+        Option("--fresh", help="begin again although an earlier run was cut short"),
     ),
     examples=(
         "brain eval run",
@@ -58,7 +58,7 @@ BUILD = Command(
     ),
     options=(
         Option("-n", "--each", metavar="N", help="how many questions of each kind (40)", convert=whole, default=40),
-        Option("--fresh", help="draw all of them anew; figures before and after cannot be compared"),
+        Option("--fresh", help="draw all of them again; figures before and after cannot be compared"),
         Option(
             "--paraphrase", help="have the configured generator put some in its words: it is sent titles, decisions"
         ),
@@ -186,7 +186,7 @@ def _build(args: Args, context: Context) -> int:
     write(f"{counted(counts['questions'], 'question')} from {counted(counts['documents'], 'document')}: {kinds}\n")
     if counts["replaced"]:
         write(
-            f"the questions of version {counts['replaced']} are gone: all are drawn anew, by the rules of version"
+            f"the questions of version {counts['replaced']} are gone: all are drawn again, by the rules of version"
             f" {counts['version']}, and figures before and after cannot be compared\n"
         )
     if counts["stopped"]:

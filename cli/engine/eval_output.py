@@ -79,7 +79,7 @@ def _against(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _types(ran: list[dict[str, Any]], copied: dict[str, float]) -> Iterator[str]:
-    """Yield the user's own questions by type: what a figure can tell depends on how much of them is copied."""
+    """Yield the user's own questions by type: a figure means less how much of them is copied."""
     kinds = dict.fromkeys(kind for row in ran for kind in row["by_type"])
     rows = [
         (

@@ -29,7 +29,7 @@ COMMAND = Command(
     ),
     options=(
         Option("--to", metavar="DIR", convert=file_path, help="the folder to write to (BRAIN_HOME/backups)"),
-        Option("--no-index", help="leave the index out: smaller, but its vectors must be computed anew"),
+        Option("--no-index", help="leave the index out: smaller, but its vectors must be computed again"),
         Option("--no-verify", help="do not try it out"),
     ),
     examples=(

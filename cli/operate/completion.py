@@ -24,8 +24,8 @@ INSTALL = Command(
     "completion install",
     "write it where the shell looks for it",
     description=(
-        "Write one file where the shell looks for completions, and nothing else: no configuration is edited. Where\n"
-        "the shell must be told of the folder (zsh), the line for its configuration is printed."
+        "Write one file where the shell looks for completions, and nothing else: no configuration is edited. For\n"
+        "a shell that needs a line in its configuration (zsh), the command prints that line."
     ),
     words="SHELL",
     words_help="bash, zsh or fish ($SHELL)",

@@ -22,7 +22,7 @@ COMMAND = Command(
         "has an id, what was seen, and the command that fixes it."
     ),
     options=(
-        Option("--fix", help="do what is safe: close permissions, index what waits, make a damaged index anew"),
+        Option("--fix", help="do what is safe: close permissions, index what waits, rebuild a damaged index"),
         Option("--accept-loss", help="take what the archive has lost for good as known: no alarm from now on"),
         Option("--deep", help="also read every object of the archive, and compare documents with it"),
         Option("--no-wedge", help="without trying the user-facing contract on a scratch home"),

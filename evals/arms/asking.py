@@ -151,7 +151,7 @@ def _blended(place: Place, given: dict[str, Any]) -> Iterator[Answer]:
 
 
 def _probe(place: Place) -> None:
-    """Raises Unavailable where the reranker cannot be used: a run of thousands of failures would tell nothing more."""
+    """Raise Unavailable if the reranker cannot be used, before thousands of questions fail for the same reason."""
     from runtime.asking.reranking import Reranking
 
     connection = open_index(place.home.index)

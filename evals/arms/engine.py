@@ -134,7 +134,7 @@ def _matrix(
     rows: Any = connection.execute(f'SELECT rowid, embedding FROM "{space.table}"')
     kept = [(place_of[rowid // SPAN], blob) for rowid, blob in rows if rowid // SPAN in place_of]
     matrix = np.frombuffer(b"".join(blob for _, blob in kept), dtype=np.int8).reshape(len(kept), space.dimensions)
-    # A common factor changes no order: the quantised values stand as they are.
+    # A common factor changes no order, so the quantised values are not scaled.
     return matrix.astype(np.float32), np.array([index for index, _ in kept], dtype=np.int64)
 
 

@@ -1,7 +1,7 @@
 """The arms: ways to answer a question, each behind one door.
 
-An arm is opened on a place (a home with an index) and answers questions with documents, ``collection/path``, the best
-first; none is an abstention. One that cannot run says why.
+An arm is opened on a place (a home with an index). It answers a question with documents, ``collection/path``, the best
+first; no document is an abstention. An arm that cannot run says why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BUDGETS = (300, 600)
 
 
 class Found(list[str]):
-    """An answer with what an arm knows besides the documents.
+    """An answer: documents, and what else an arm knows.
 
     ``clock`` is how it was found: words, meaning (by which encoder), or the order of time; "" if the arm has one way.
     ``nearest`` are documents that the answer lists as not clearly relevant. ``snippets(budget)`` returns the hits'

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-    # What a question is made of, its documents, and the answer ("" if none is known).
+    # (the text that a question is made from, its documents, the answer or "" if none is known)
     _Candidate = tuple[str, list[str], str]
 
 # The rules that questions are drawn by. Figures of sets of different versions say nothing about each other.
@@ -194,7 +194,7 @@ _LEADS = {
 
 
 def shares(questions: list[dict[str, Any]]) -> dict[str, float]:
-    """By type, the mean share (0–1) of a question's words that stand in its document's best passage."""
+    """Return by type the mean share (0–1) of a question's words that its document's best passage has."""
     found: dict[str, list[float]] = {}
     for question in questions:
         if "copied" in question:

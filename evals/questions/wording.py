@@ -1,8 +1,9 @@
 """Questions in the words that a person would remember, and how much of a question is copied from its document.
 
-By rule and without a model: identifiers, paths and numbers go, and so do words that no other document has; of the rest
-some are taken, in another order, and some exchanged for another word of the same sense. The same text gives the same
-question. Questions in a generator's words: what is asked for is said without the words that say it in the document."""
+Rules make the words, no model: identifiers, paths and numbers go, and so do words that no other document has. Some of
+the other words are taken, in another order, and some are replaced by a word of the same sense. The same text gives the
+same question. Questions in a generator's words avoid the document's own words.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +121,7 @@ def reworded(known: Sequence[str], text: str) -> tuple[list[str], list[str]] | N
 
 
 def copied(question: str, passages: Iterable[str]) -> float:
-    """The share, 0–1, of a question's words that stand in the one passage that has most of them."""
+    """Return the share, 0–1, of a question's words in the one passage that has most of them."""
     asked = content(question)
     if not asked:
         return 0.0

@@ -6,8 +6,8 @@ Definitions are those of ``trec_eval`` (https://trec.nist.gov):
 - MRR: 1 / rank of the first relevant document.
 - nDCG: grades discounted by log2(rank + 1), divided by the sum of the best order.
 
-An empty answer is a miss. Of our own: answer@k is 1 if the text that is the answer occurs in one of the first k
-snippets, each cut to a number of characters (``answer@3/300``).
+An empty answer is a miss. One measure is Brain's own: answer@k is 1 if one of the first k snippets has the text of the
+answer, each snippet cut to a number of characters (``answer@3/300``).
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ WRONG = ("wrong set", "wrong conversation", *UNANSWERABLE)
 
 
 def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
-    """The measures over all questions with an answer, by type; the abstentions; latency in ms, p50 and p95; how
-    many were answered by which clock, where the arm says that.
+    """Return the figures of an arm: measures by type, abstentions, latency in ms (p50 and p95), and clocks.
 
+    The measures are over all questions with an answer. The clocks count how answers were found, if the arm says that.
     answer@k is the mean over the questions with a known span (``with_span``).
     """
     scored = [question for question in asked if question.relevant and question.id in answers]

@@ -41,9 +41,9 @@ class Question:
 class Corpus:
     """Documents that are indexed together. ``key`` is a digest of their content, the same for the same documents.
 
-    ``write(folder)`` puts them into an empty folder, as transcripts of Claude Code (``layout`` ``transcripts``), as
-    markdown files (``documents``) or as files of any ending (``files``), and returns id by file: a transcript's session
-    id, or a file's name. ``layout`` ``home`` means an existing brain; ``scope`` is then its
+    ``write(folder)`` puts them into an empty folder and returns id by file: a transcript's session id, or a file's
+    name. ``layout`` says as what: transcripts of Claude Code (``transcripts``), markdown files (``documents``) or files
+    of any ending (``files``). ``layout`` ``home`` means an existing brain; ``scope`` is then its
     collection ("" for those asked by default) and nothing is written. ``layout`` ``raw files`` means that the folders
     of ``sources`` (by source) are indexed where they are. A question's documents are then paths below ``base``: the
     files that the documents are made of.

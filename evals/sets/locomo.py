@@ -1,8 +1,8 @@
 """LoCoMo: long conversations, session by session, and questions with the turns that answer them.
 
-A dialog is a corpus; each of its sessions becomes a transcript of Claude Code with one user record a turn
-(``Speaker: text``) and the session's own date, so that it goes through the product as a user's sessions do. A session
-is relevant where a question's evidence (``D<session>:<turn>``) lies in it. The data set is Maharana et al., 2024
+A dialog is a corpus. Each of its sessions becomes a transcript of Claude Code, so that it goes through the product as a
+user's sessions do: one user record a turn (``Speaker: text``), with the session's own date. A session is relevant if a
+question's evidence (``D<session>:<turn>``) lies in it. The data set is Maharana et al., 2024
 (https://arxiv.org/abs/2402.17753).
 """
 

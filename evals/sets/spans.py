@@ -34,7 +34,7 @@ def variants(text: str) -> tuple[str, ...]:
 
 
 def first(spans: Sequence[str], snippets: Iterable[str], budget: int) -> int:
-    """Return the rank (from 1) of the first snippet whose first ``budget`` characters contain a span, 0 for none.
+    """Return the rank (from 1) of the first snippet with a span in its first ``budget`` characters, 0 for none.
 
     ``spans`` are normalised.
     """

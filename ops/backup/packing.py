@@ -1,8 +1,8 @@
 """The file format of a backup: a tar of private files in zstd; its last member is a manifest with a hash of each.
 
 The manifest is last because it is made while the rest is written; a file that was cut short has none.
-An archive may come from anybody. It is read twice: names, kinds, sizes and the manifest are checked first, and nothing
-is written; then each file is written with exactly the size that the manifest declares.
+An archive may come from anybody. It is read twice. The first time names, kinds, sizes and the manifest are checked, and
+nothing is written. Then each file is written with exactly the size that the manifest declares.
 """
 
 from __future__ import annotations

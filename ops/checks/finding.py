@@ -34,8 +34,8 @@ class Finding:
     """One result of a check.
 
     ``id`` is stable, because scripts route on it. ``evidence`` says what the check saw. ``fix`` is the command to run.
-    ``severity``: an error stops something from working, a warning harms privacy or the truth of answers, a notice is
-    work that waits and leaves the doctor healthy. ``repair`` does safely what ``fix`` does and returns the outcome.
+    ``severity``: an error stops something from working; a warning harms privacy or the truth of answers. A notice is
+    work that waits, and leaves the doctor healthy. ``repair`` does safely what ``fix`` does and returns the outcome.
     """
 
     id: str

@@ -72,7 +72,7 @@ def silence(context: CheckContext) -> Iterator[Finding]:
     newest = max((ended for _, _, ended, _ in rows), default=0)
     for source, count, ended, first in rows:
         days = (context.now - ended) / 86_400
-        # Silence is relative: a source with a session every other week is not silent after six days, and no source is
+        # Silence is relative. A source with a session every other week is not silent after six days. None is silent
         # while its user does not work.
         usual = (ended - first) / 86_400 / max(1, count - 1)
         if (

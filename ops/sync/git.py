@@ -1,7 +1,7 @@
 """The brain's bare repository, through the user's git: argv only, no hooks, filters or prompts, with a time limit.
 
-git checks out nothing: trees are read as lists of names and contents, and written as a stream for ``git fast-import``
-(https://git-scm.com/docs/git-fast-import), so that no attribute, filter, link or hook takes part.
+git checks out nothing, so that no attribute, filter, link or hook takes part. Trees are read as lists of names and
+contents, and written as a stream for ``git fast-import`` (https://git-scm.com/docs/git-fast-import).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _TREE_BYTES = 128 << 20
 _TREE = ("ls-tree", "-r", "-l", "-z", "--full-tree")
 _WHO = "brain <brain@localhost>"
 _TRANSPORTS = ("file", "git", "http", "https", "ssh")
-# Commands that find damage, with their exit codes for a sound repository. fsck ends with 1 for an object of an unusual
-# form, such as another machine may send; that object is whole.
+# Commands that find damage, with their exit codes for a sound repository. An object of an unusual form, such as another
+# machine may send, is whole: fsck ends with 1 for it.
 _LOOKS = (
     (("for-each-ref", "--format=%(objectname) %(tree)"), (0,)),
     (("cat-file", "--batch-all-objects", "--batch-check"), (0,)),
@@ -412,7 +412,7 @@ def quoted(path: str) -> bytes:
 
 
 def masked(text: str | list[str]) -> str:
-    """Return an address, or what git said of one, without the name and password that may stand in it."""
+    """Return an address, or what git said of one, without a name and password in it."""
     words = (text if isinstance(text, str) else " ".join(text)).split(" ")
     shown = []
     for word in words:

@@ -1,7 +1,7 @@
 """Pulling another machine: its documents go below ``machines/NAME`` of each collection, its tombstones apply here.
 
-The tree is another's text: names and sizes are checked, no link is made, nothing is written outside the collections'
-folders, and the redaction policy applies to every document.
+The tree is another's text: names and sizes are checked, and no link is made. Nothing is written outside the
+collections' folders, and the redaction policy applies to every document.
 """
 
 from __future__ import annotations
