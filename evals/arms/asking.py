@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineTimeout, Internal
-from evals.arms.registry import Found, Unavailable
+from evals.arms.registry import ArmAnswer, Unavailable
 from qmd.embedding.provider import make, quantise
 from qmd.index import spaces
 from qmd.index.store import open_index
-from qmd.vectors.static_query import Known
+from qmd.vectors.static_query import QueryVector
 from runtime.asking.ask import Asker, Request
 from runtime.resident.client import caller
 from runtime.resident.encoder import Model
@@ -74,7 +74,7 @@ def embedded(place: Place) -> None:
         connection.close()
 
 
-def found(place: Place, envelope: dict[str, Any], again: Callable[[int], dict[str, Any]] | None = None) -> Found:
+def found(place: Place, envelope: dict[str, Any], again: Callable[[int], dict[str, Any]] | None = None) -> ArmAnswer:
     """The documents of an answer, ``collection/path``, the clock, and its snippets.
 
     ``again(budget)`` answers once more with snippets of that many characters; without it, they are this answer's.
@@ -83,7 +83,7 @@ def found(place: Place, envelope: dict[str, Any], again: Callable[[int], dict[st
     def snippets(budget: int) -> list[str]:
         return [hit["snippet"] for hit in (again(budget) if again and HAS_BUDGET else envelope)["hits"]]
 
-    return Found(
+    return ArmAnswer(
         _documents(place, envelope["hits"]),
         clock(envelope["route"]),
         nearest=_documents(place, envelope.get("nearest") or ()),
@@ -130,10 +130,10 @@ class _ByModel:
         self.level: float | None = None  # nothing is abstained from
         self.fingerprint = source.fingerprint
 
-    def begin(self, question: str, look: Look | None = None) -> Known:  # noqa: ARG002  # the index finds what is near
+    def begin(self, question: str, look: Look | None = None) -> QueryVector:  # noqa: ARG002  # the index finds what is near
         """The vector. Raises BrainError where the provider fails."""
         (vector,) = quantise(self._source.embed([question], question=True))
-        return Known(vector)
+        return QueryVector(vector)
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def _asked(place: Place, given: dict[str, Any], encoder: Encoder | None = None) 
     # Scores that an earlier run left would make this one's times another's.
     with Asker(place.home, place.config, encoder=encoder, remember=False) as asker:
 
-        def answer(question: str, limit: int) -> Found:
+        def answer(question: str, limit: int) -> ArmAnswer:
             options = {"limit": limit, "literal": True, "collections": scope, **given}
             envelope = asker.ask(question, Request(**options))
             if encoder is not None and envelope["route"]["mode"] != given["mode"]:

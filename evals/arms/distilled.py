@@ -15,7 +15,7 @@ from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.writer import put
 from qmd.search.search import Searcher
-from runtime.distill.central import Reader
+from runtime.distill.central import SentenceReader
 from runtime.distill.distiller import TERMS
 from runtime.distill.extractive import distil
 
@@ -34,7 +34,7 @@ def distilled(place: Place, centrality: str = "embedding") -> Iterator[Answer]:
     folder = next((each for each in place.config.collections.values() if each.trust == "session"), None)
     if folder is None:
         raise Unavailable("there are no sessions to distil")
-    opened = None if centrality == TERMS else Reader(place.config.section("embedding")).open()
+    opened = None if centrality == TERMS else SentenceReader(place.config.section("embedding")).open()
     if opened is None and centrality != TERMS:
         raise Unavailable("there is no local model: distilled:centrality=terms does without")
     encode = None if opened is None else opened[1]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core import frontmatter
-from evals.arms.registry import Found, Unavailable
+from evals.arms.registry import ArmAnswer, Unavailable
 from qmd.embedding.provider import make
 from qmd.generation import expansion
 from qmd.index import catalogue, spaces, vectors
@@ -67,10 +67,10 @@ def lex(place: Place) -> Iterator[Answer]:
         searcher = Searcher(connection)
         asked = filters(place)
 
-        def answer(question: str, limit: int) -> Found:
+        def answer(question: str, limit: int) -> ArmAnswer:
             hits = searcher.search(question, limit=limit, filters=asked)
             snippets = [hit.snippet for hit in hits]
-            return Found((f"{hit.collection}/{hit.path}" for hit in hits), snippets=lambda _: snippets)
+            return ArmAnswer((f"{hit.collection}/{hit.path}" for hit in hits), snippets=lambda _: snippets)
 
         yield answer
     finally:

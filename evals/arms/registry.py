@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BUDGETS = (300, 600)
 
 
-class Found(list[str]):
+class ArmAnswer(list[str]):
     """An answer: documents, and what else an arm knows.
 
     ``clock`` is how it was found: words, meaning (by which encoder), or the order of time; "" if the arm has one way.

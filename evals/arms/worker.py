@@ -143,7 +143,7 @@ def _place(spec: dict[str, Any], configuration: dict[str, Any]) -> Place:
 
 
 def _answer(answer: Any, place: Place, question: list[Any], depth: int) -> dict[str, Any]:
-    from evals.arms.registry import BUDGETS, Found
+    from evals.arms.registry import BUDGETS, ArmAnswer
     from evals.sets import spans
 
     identity, text, wanted = question
@@ -156,7 +156,7 @@ def _answer(answer: Any, place: Place, question: list[Any], depth: int) -> dict[
         row["error"] = f"{error.error}: {error.message}"
     row["ms"] = round((time.perf_counter() - started) * 1000, 3)
     row["ranked"] = [place.identify(each) for each in found]
-    if isinstance(found, Found):
+    if isinstance(found, ArmAnswer):
         if found.clock:
             row["clock"] = found.clock
         if found.nearest:

@@ -247,7 +247,7 @@ def _answer(
     raise _Missing(backend)
 
 
-def _uris(hits: Sequence[hybrid.Hit], judge: Judge | None) -> list[str]:
+def _uris(hits: Sequence[hybrid.FusedHit], judge: Judge | None) -> list[str]:
     """Return the documents in their order. Raises _Missing where the reranker failed: they would be another's."""
     if judge is not None and judge.reason:
         raise _Missing("full")

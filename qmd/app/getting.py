@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from qmd.app.session import Session
-    from qmd.index.retrieve import Entry
+    from qmd.index.retrieve import Fetched
 
 _RULE = "=" * 60
 
@@ -97,7 +97,7 @@ def multi_get(session: Session) -> None:
 class _Row:
     """One document to print. Documents of a glob are named without their collection."""
 
-    def __init__(self, session: Session, entry: Entry, *, by_name: bool) -> None:
+    def __init__(self, session: Session, entry: Fetched, *, by_name: bool) -> None:
         arguments, document = session.arguments, entry.document
         display = document.uri if by_name else document.path
         self.display = display

@@ -60,7 +60,7 @@ def query(session: Session) -> None:
         meaning = _meaning(session)
     expansion = None if parsed else Expansion(session, structured.plain(arguments.query), intent)
 
-    def answered(meaning: semantic.Semantic | str, again: bool = False) -> tuple[list[hybrid.Hit], str]:
+    def answered(meaning: semantic.Semantic | str, again: bool = False) -> tuple[list[hybrid.FusedHit], str]:
         if expansion is not None:
             return _plain(session, expansion, collections, limits, meaning, judge)
         assert parsed is not None
@@ -114,7 +114,7 @@ def _plain(
     limits: hybrid.Limits,
     meaning: semantic.Semantic | str,
     judge: Judge | None,
-) -> tuple[list[hybrid.Hit], str]:
+) -> tuple[list[hybrid.FusedHit], str]:
     """Return the hits of plain words, and the words that choose their excerpts."""
     out = session.out
     by_meaning = None if isinstance(meaning, str) else meaning
@@ -139,7 +139,7 @@ def _document(
     meaning: semantic.Semantic | str,
     judge: Judge | None,
     again: bool = False,
-) -> tuple[list[hybrid.Hit], str]:
+) -> tuple[list[hybrid.FusedHit], str]:
     """Return the hits of typed lines, and the words that choose their excerpts. ``again``: the lines are printed
     already.
     """

@@ -94,9 +94,9 @@ def make(
 
         return Local(str(own.get("path") or ""), model, int(own.get("window") or 0), threads)
     if name == "llm":
-        from qmd.embedding.remote import Llm
+        from qmd.embedding.remote import LlmEmbedder
 
-        return Llm(own, model)
+        return LlmEmbedder(own, model)
     from qmd.embedding import remote
 
     if name == "openai":

@@ -293,7 +293,7 @@ def unit(rows: Sequence[Any], dimensions: int, name: str) -> NDArray[np.float32]
     return scaled
 
 
-class Llm(Remote):
+class LlmEmbedder(Remote):
     """One model by its name in ``llm embed-models``. Raises EngineMissing without the package, BadInput without it."""
 
     name = "llm"

@@ -76,9 +76,9 @@ class Generator(Protocol):
 def make(choice: Choice, environ: Mapping[str, str]) -> Generator:
     """Return the generator of a choice. Keys come from ``environ``. Raises BadInput if something is missing."""
     if choice.provider == "llm":
-        from qmd.generation.of_llm import Llm
+        from qmd.generation.of_llm import LlmGenerator
 
-        return Llm(choice.model, environ)
+        return LlmGenerator(choice.model, environ)
     from qmd.generation.of_openai import OpenAI
 
     return OpenAI(choice.model, choice.base_url, environ)

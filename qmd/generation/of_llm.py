@@ -32,7 +32,7 @@ class Failed(Exception):
         self.late = late
 
 
-class Llm:
+class LlmGenerator:
     """One model by its name in ``llm models``. Raises BadInput without a name."""
 
     def __init__(self, model: str, environ: Mapping[str, str]) -> None:

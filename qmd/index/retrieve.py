@@ -34,7 +34,7 @@ _COLUMNS = "d.collection, d.path, d.title, d.hash, d.modified_at, length(c.doc)"
 _FROM = "FROM documents d JOIN content c ON c.hash = d.hash WHERE d.active = 1"
 
 
-class Document(virtual.Addressed):
+class Retrieved(virtual.Addressed):
     """A document of the index. ``length`` is in characters; ``body`` is None where it was not asked for."""
 
     __slots__ = ("body", "collection", "context", "hash", "length", "modified_at", "path", "title")
@@ -67,12 +67,12 @@ class NotFound:
         self.ignored = ignored
 
 
-class Entry:
+class Fetched:
     """One document of a ``multi_get``; ``skipped`` says why its body was left out, and is empty where it was not."""
 
     __slots__ = ("document", "skipped")
 
-    def __init__(self, document: Document, skipped: str = "") -> None:
+    def __init__(self, document: Retrieved, skipped: str = "") -> None:
         self.document = document
         self.skipped = skipped
 
@@ -89,7 +89,7 @@ class Listed:
         self.size = size
 
 
-def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Document | NotFound:
+def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Retrieved | NotFound:
     """Return the document that ``reference`` names: exactly, else as the end of an address, else as a path on disk.
 
     A ``:N`` at its end is ignored (``split_range`` reads it). Raises apsw.Error.
@@ -113,7 +113,7 @@ def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Do
     if row is None and not wanted.startswith(virtual.SCHEME):
         row = _on_disk(connection, columns, wanted)
     if row is not None:
-        return Document(row, Contexts(connection))
+        return Retrieved(row, Contexts(connection))
     raw = virtual.with_line_ends(wanted)
     if raw != wanted:
         return get(connection, raw, body=body)
@@ -125,7 +125,7 @@ def get(connection: apsw.Connection, reference: str, *, body: bool = True) -> Do
 
 def multi_get(
     connection: apsw.Connection, pattern: str, *, max_bytes: int = DEFAULT_MAX_BYTES
-) -> tuple[list[Entry], list[str]]:
+) -> tuple[list[Fetched], list[str]]:
     """Return the documents of a glob, or of a list of names, and messages for what was not found.
 
     Globs are matched against address, ``collection/path`` and path. Documents longer than ``max_bytes`` (characters, as
@@ -151,7 +151,7 @@ def multi_get(
         row = connection.execute(f"SELECT {_COLUMNS} {_FROM} AND d.id = ?", (identity,)).fetchone()
         if row is None:
             continue
-        entry = Entry(Document(row, contexts))
+        entry = Fetched(Retrieved(row, contexts))
         if entry.document.length > max_bytes:
             size, most = (ecma.round_half_up(value / 1024) for value in (entry.document.length, max_bytes))
             entry.skipped = f"File too large ({size}KB > {most}KB)"

@@ -257,11 +257,11 @@ def _scopes(connection: apsw.Connection, query: Query) -> list[str]:
 
 def _plain(
     connection: apsw.Connection, query: Query, scopes: list[str], meaning: Semantic | None, judge: Judge | None
-) -> list[hybrid.Hit]:
+) -> list[hybrid.FusedHit]:
     words = query.plain
     keyed = lex.search(connection, words, hybrid.LIST_LENGTH, scopes)
     more = [] if hybrid.is_strong([each.score for each in keyed], query.intent) else query.more()
-    lists: list[tuple[str, Sequence[lex.Found]]] = [
+    lists: list[tuple[str, Sequence[lex.LexicalMatch]]] = [
         ("original", keyed),
         ("original", _passages(connection, words, scopes)),
     ]
@@ -285,10 +285,10 @@ def _plain(
     limits = hybrid.Limits(query.limit if query.limit > 0 else _ALL, query.min_score, query.candidates)
     candidates = [known[name] for name, _ in fused]
     best = hybrid.placed(connection, candidates, words, limits, query.intent, judge)[: query.limit]
-    return [hybrid.Hit(each.found, each.body, each.score, each.span, {}) for each in best]
+    return [hybrid.FusedHit(each.found, each.body, each.score, each.span, {}) for each in best]
 
 
-def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> list[lex.Found]:
+def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> list[lex.LexicalMatch]:
     """Return documents by their best passage, also if not all words of the question occur.
 
     Nothing in an index that has no passages, because another program wrote it.
@@ -299,7 +299,7 @@ def _passages(connection: apsw.Connection, words: str, scopes: list[str]) -> lis
     if not _has_passages(connection):
         return []
     hits = Searcher(connection).search(words, limit=hybrid.LIST_LENGTH, filters=Filters(tuple(scopes)))
-    return [lex.Found(hit.id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
+    return [lex.LexicalMatch(hit.id, hit.collection, hit.path, hit.title, hit.hash, 0.0) for hit in hits]
 
 
 def _has_passages(connection: apsw.Connection) -> bool:
@@ -309,13 +309,13 @@ def _has_passages(connection: apsw.Connection) -> bool:
     return row is not None and row[0] == INDEX
 
 
-def _hit(connection: apsw.Connection, query: Query, found: lex.Found, score: float) -> hybrid.Hit:
+def _hit(connection: apsw.Connection, query: Query, found: lex.LexicalMatch, score: float) -> hybrid.FusedHit:
     body = lex.bodies(connection, [found])[found.id]
     chunk = hybrid.best_chunk(body, query.primary, query.intent)
-    return hybrid.Hit(found, body, score, (chunk.pos, ecma.length(chunk.text)), {})
+    return hybrid.FusedHit(found, body, score, (chunk.pos, ecma.length(chunk.text)), {})
 
 
-def _shown(connection: apsw.Connection, query: Query, hits: list[hybrid.Hit]) -> list[dict[str, Any]]:
+def _shown(connection: apsw.Connection, query: Query, hits: list[hybrid.FusedHit]) -> list[dict[str, Any]]:
     contexts = Contexts(connection)
     answers: list[dict[str, Any]] = []
     for hit in hits:

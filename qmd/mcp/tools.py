@@ -142,7 +142,7 @@ looks for nothing by itself but chooses better excerpts.
 Each result has the `line` (1-based) of its best match: `get` with `fromLine` a little before it shows more."""
 
 
-def find(connection: apsw.Connection, name: str, *, body: bool = True) -> retrieve.Document | retrieve.NotFound:
+def find(connection: apsw.Connection, name: str, *, body: bool = True) -> retrieve.Retrieved | retrieve.NotFound:
     """Return the document of that name. Only the index is read, so no name leads out of it."""
     if "\0" in name:
         return retrieve.NotFound(name)
@@ -308,7 +308,7 @@ async def _status(library: Library, _values: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[_text("\n".join(lines))], structured_content=status)
 
 
-def _resource(document: retrieve.Document, text: str) -> EmbeddedResource:
+def _resource(document: retrieve.Retrieved, text: str) -> EmbeddedResource:
     return EmbeddedResource(
         resource=TextResourceContents(
             uri=encode(document.display),

@@ -44,7 +44,7 @@ LIST_LENGTH = 20
 _INTENT_WEIGHT = 0.5
 
 
-class Hit:
+class FusedHit:
     """One answer: ``score`` is 1/rank, or blended; ``chunk`` (start, length) in UTF-16 units; ``trace`` is
     ``--explain``'s.
     """
@@ -52,7 +52,7 @@ class Hit:
     __slots__ = ("body", "chunk", "found", "score", "trace")
 
     def __init__(
-        self, found: lex.Found, body: str, score: float, chunk: tuple[int, int], trace: dict[str, Any]
+        self, found: lex.LexicalMatch, body: str, score: float, chunk: tuple[int, int], trace: dict[str, Any]
     ) -> None:
         self.found = found
         self.body = body
@@ -92,13 +92,13 @@ def documents(
     intent: str = "",
     semantic: Semantic | None = None,
     judge: Judge | None = None,
-) -> list[Hit]:
+) -> list[FusedHit]:
     """Return the answers to a query document, to its ``lex`` lines alone without ``semantic``; ``judge`` reranks them.
 
     Raises QueryError if a line breaks the grammar, BrainError if the question cannot be encoded.
     """
     structured.check(list(searches))
-    hits: dict[str, lex.Found] = {}
+    hits: dict[str, lex.LexicalMatch] = {}
     lists = [
         _ranked("lex", search.query, found, hits)
         for search in searches
@@ -137,14 +137,14 @@ def plain(
     semantic: Semantic | None = None,
     expand: Callable[[], Sequence[structured.Search]] | None = None,
     judge: Judge | None = None,
-) -> tuple[list[Hit], float]:
+) -> tuple[list[FusedHit], float]:
     """Return the answers to plain words, and the first one's keyword score if it alone settles the question, else 0.
 
     If that score is 0, ``expand`` returns additional searches.
     """
     only = limits.filters
     found = lex.search(connection, query, LIST_LENGTH, collections, only)
-    hits: dict[str, lex.Found] = {}
+    hits: dict[str, lex.LexicalMatch] = {}
     strong = found[0].score if is_strong([each.score for each in found], intent) else 0.0
     more = expand() if expand is not None and not strong else ()
     lists = [_ranked("original", query, found, hits)] if found else []
@@ -170,7 +170,7 @@ def _only(collection: str) -> list[str]:
 
 
 def _ranked(
-    kind: str, query: str, found: Sequence[lex.Found], hits: dict[str, lex.Found], source: str = "fts"
+    kind: str, query: str, found: Sequence[lex.LexicalMatch], hits: dict[str, lex.LexicalMatch], source: str = "fts"
 ) -> Ranked:
     for each in found:
         hits.setdefault(each.uri, each)
@@ -181,16 +181,16 @@ def _fused(
     connection: apsw.Connection,
     lists: list[Ranked],
     weights: list[float],
-    hits: dict[str, lex.Found],
+    hits: dict[str, lex.LexicalMatch],
     query: str,
     limits: Limits,
     intent: str,
     judge: Judge | None,
-) -> list[Hit]:
+) -> list[FusedHit]:
     fused = fuse([ranked.names for ranked in lists], weights)[: limits.candidates]
     candidates = [hits[name] for name, _ in fused]
     return [
-        Hit(
+        FusedHit(
             each.found,
             each.body,
             each.score,
@@ -209,7 +209,7 @@ class Placed:
     __slots__ = ("body", "chunk", "found", "judged", "rank", "score", "weight")
 
     def __init__(
-        self, connection: apsw.Connection, rank: int, found: lex.Found, query: str, intent: str, strategy: str
+        self, connection: apsw.Connection, rank: int, found: lex.LexicalMatch, query: str, intent: str, strategy: str
     ) -> None:
         self.rank = rank
         self.found = found
@@ -233,7 +233,7 @@ class Placed:
 
 def placed(
     connection: apsw.Connection,
-    candidates: Sequence[lex.Found],
+    candidates: Sequence[lex.LexicalMatch],
     query: str,
     limits: Limits,
     intent: str = "",

@@ -35,7 +35,7 @@ _MARGIN = 10
 _MOST_PREFIXES = 48
 
 
-class Found(Addressed):
+class LexicalMatch(Addressed):
     """One hit: a document and its score, above 0 and below 1."""
 
     __slots__ = ("collection", "hash", "id", "path", "score", "title")
@@ -55,7 +55,7 @@ def search(
     limit: int,
     collections: Sequence[str] = (),
     filters: Filters | None = None,
-) -> list[Found]:
+) -> list[LexicalMatch]:
     """Return the best ``limit`` documents for ``query`` in ``collections`` (none given: in all), best first.
 
     Ties fall in the order in which documents were indexed; across collections, in the order of those. ``filters`` are
@@ -66,11 +66,11 @@ def search(
         return []
     rows = catalogue.matching(connection, match, int(limit * _MARGIN if collections else limit), filters)
     if not collections:
-        return [Found(*row) for row in rows[:limit]]
+        return [LexicalMatch(*row) for row in rows[:limit]]
     # One pass over the index serves all collections: each keeps its best, then the best of all stand together.
-    kept: list[Found] = []
+    kept: list[LexicalMatch] = []
     for name in dict.fromkeys(collections):
-        kept += [Found(*row) for row in [row for row in rows if row[1] == name][:limit]]
+        kept += [LexicalMatch(*row) for row in [row for row in rows if row[1] == name][:limit]]
     if len(collections) > 1:
         kept.sort(key=lambda found: -found.score)
     return kept[:limit]
@@ -100,7 +100,7 @@ def strict(connection: apsw.Connection, question: str, limit: int, filters: Filt
     return hits
 
 
-def bodies(connection: apsw.Connection, found: Sequence[Found]) -> dict[int, str]:
+def bodies(connection: apsw.Connection, found: Sequence[LexicalMatch]) -> dict[int, str]:
     """Return the texts of hits, by document id."""
     return {each.id: catalogue.text(connection, each.hash) or "" for each in found}
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 QUESTION_S = 30.0
 
 
-class Found(lex.Found):
+class SemanticMatch(lex.LexicalMatch):
     """A document and its nearest chunk: ``score`` is the cosine, ``piece`` (start, end) is in characters."""
 
     __slots__ = ("piece",)
@@ -81,12 +81,12 @@ class Semantic:
         *,
         hyde: bool = False,
         filters: Filters | None = None,
-    ) -> list[Found]:
+    ) -> list[SemanticMatch]:
         """Return the documents nearest to ``query``, best first; with ``hyde`` the query is a document that answers.
 
         Raises BrainError if the provider fails, apsw.Error.
         """
-        found: list[Found] = []
+        found: list[SemanticMatch] = []
         vector = b""
         if query.strip() and limit > 0:
             asked = (query, hyde)
@@ -96,7 +96,9 @@ class Semantic:
                 found = self._nearest(vector, limit, collections, filters)
         return found
 
-    def _nearest(self, vector: bytes, limit: int, collections: Sequence[str], filters: Filters | None) -> list[Found]:
+    def _nearest(
+        self, vector: bytes, limit: int, collections: Sequence[str], filters: Filters | None
+    ) -> list[SemanticMatch]:
         space = spaces.find(self._connection, self._space.provider, self._space.model)
         if space is None or space.fingerprint != self._space.fingerprint:
             raise Refused(f"the vectors of {self.name} were made anew by another state of the model", "ask once more")
@@ -114,7 +116,7 @@ class Semantic:
         rows = catalogue.selected(self._connection, best)
         for document in best:
             knn.place(self._connection, near[document])
-        return [Found(rows[document], near[document]) for document in best if document in rows]
+        return [SemanticMatch(rows[document], near[document]) for document in best if document in rows]
 
 
 def space_of(connection: apsw.Connection, section: dict[str, Any], provider: str = "", model: str = "") -> Space | None:

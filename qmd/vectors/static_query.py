@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS brain_static (
 """
 
 
-class Known:
+class QueryVector:
     """A question with its vector known at once; nothing is looked up for it."""
 
     __slots__ = ("_vector",)
@@ -132,7 +132,7 @@ class StaticQuery:
         self.fingerprint = space.fingerprint
         self.level: float | None = STATIC_LEVEL + _LEVEL_STEP * max(0.0, log10(max(1, chunks) / _LEVEL_CHUNKS))
 
-    def begin(self, question: str, look: Look | None = None) -> Known | None:  # noqa: ARG002  # it has no other vectors
+    def begin(self, question: str, look: Look | None = None) -> QueryVector | None:  # noqa: ARG002  # it has no other vectors
         """Return the question's vector, None if ``encode`` gives none.
 
         Raises as ``encode`` does, and EngineMissing if damage is why there is none.
@@ -140,7 +140,7 @@ class StaticQuery:
         vector = self.encode(question)
         if self._damaged and not vector:
             raise self._damage
-        return Known(vector) if vector else None
+        return QueryVector(vector) if vector else None
 
     def encode(self, question: str) -> bytes:
         """Return the question's vector, int8, of length 127; empty if no token of it is in the table.

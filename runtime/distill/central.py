@@ -247,7 +247,7 @@ class Likeness:
         np.maximum(self._best, self._likes[at], out=self._best)
 
 
-class Reader:
+class SentenceReader:
     """The local model as a distiller uses it: loaded with the first text, and only ever the one on this machine.
 
     ``section`` is the configuration's ``embedding``; it may name the local model.

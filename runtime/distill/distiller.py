@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from core.home import Home
-    from runtime.distill.central import Reader
+    from runtime.distill.central import SentenceReader
     from runtime.distill.distillate import Distillate, Source
 
 
@@ -86,7 +86,7 @@ class Distiller(Protocol):
 class Extractive:
     """The default: no network, nothing to pay; ``reader`` is the local model, None for words alone."""
 
-    def __init__(self, reader: Reader | None = None) -> None:
+    def __init__(self, reader: SentenceReader | None = None) -> None:
         from runtime.distill import extractive
 
         self.name = f"extractive/{extractive.VERSION}"

@@ -25,7 +25,7 @@ from qmd.embedding.wire import OPENAI, Busy, Endpoint, Overloaded, Unreachable, 
 from qmd.generation import of_llm
 from qmd.generation.of_openai import Unusable, message
 from runtime.distill import contract
-from runtime.distill.central import Reader
+from runtime.distill.central import SentenceReader
 from runtime.distill.contract import ANSWER_LIMIT, ANSWER_TOKENS
 from runtime.distill.distiller import NAMES, TERMS, Extractive, Made, OutOfBudget, Unfit
 
@@ -320,7 +320,7 @@ class OpenAI:
         return Reply(text, self._model, tokens)
 
 
-class Llm:
+class LlmModel:
     """One model by its name in ``llm models``. Raises BadInput without a name."""
 
     def __init__(self, model: str, environ: Mapping[str, str]) -> None:
@@ -351,7 +351,7 @@ def choose(
     EngineMissing if the distiller needs a program or library that is not installed.
     """
     if name == "extractive":
-        return Extractive(None if section.get("centrality") == TERMS else Reader(embedding or {}))
+        return Extractive(None if section.get("centrality") == TERMS else SentenceReader(embedding or {}))
     kind, _, given = name.partition(":")
     if kind not in ("claude", "openai", "llm") or (given and kind != "llm") or name == "llm:":
         raise BadInput(f"there is no distiller {name!r}", f"one of: {', '.join(NAMES)}")
@@ -364,5 +364,5 @@ def choose(
     elif kind == "openai":
         chosen = OpenAI(model, section, environ)
     else:
-        chosen = Llm(model, environ)
+        chosen = LlmModel(model, environ)
     return Thinking(kind, chosen, section, budget)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runtime.asking.absence import Stat
 
 
-class Known:
+class KnownCorpus:
     """The contents of the index: active documents by collection and path; times are epoch seconds.
 
     ``updated``: when each collection was last walked; ``written``: when a document was last added to it, by a walk or
@@ -50,7 +50,7 @@ class Known:
         self.user_version = 0
 
 
-def read(home: Home) -> Known:
+def read(home: Home) -> KnownCorpus:
     """Return the index as it is; an empty one if there is none yet.
 
     Raises OSError if the home cannot be looked into, EngineMissing where the file is no index, LockContention where
@@ -59,7 +59,7 @@ def read(home: Home) -> Known:
     try:
         os.lstat(home.index)  # a home that cannot be looked into must not pass for one without an index
     except FileNotFoundError:
-        return Known(exists=False)
+        return KnownCorpus(exists=False)
     from qmd.index.store import open_index, translate
 
     connection = open_index(home.index)
@@ -71,7 +71,7 @@ def read(home: Home) -> Known:
         connection.close()
 
 
-def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
+def index(home: Home, known: KnownCorpus, config: Config | None) -> dict[str, Any]:
     """Return the index: its documents by collection, and the last run over it that ended.
 
     ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
@@ -92,7 +92,7 @@ def index(home: Home, known: Known, config: Config | None) -> dict[str, Any]:
     }
 
 
-def collection(folder: Collection, known: Known | None, config: Config | None = None) -> dict[str, Any]:
+def collection(folder: Collection, known: KnownCorpus | None, config: Config | None = None) -> dict[str, Any]:
     """Return one collection: files on disk, documents indexed, pending, and the freshness of either clock.
 
     ``known`` is None if the index cannot be read: what depends on it is then None, not guessed.
@@ -125,7 +125,7 @@ def collection(folder: Collection, known: Known | None, config: Config | None = 
     return result
 
 
-def collections(config: Config, known: Known | None) -> list[dict[str, Any]]:
+def collections(config: Config, known: KnownCorpus | None) -> list[dict[str, Any]]:
     """Return every configured collection; one that cannot be walked says so and hides no other."""
     result = []
     for folder in config.collections.values():
@@ -137,8 +137,8 @@ def collections(config: Config, known: Known | None) -> list[dict[str, Any]]:
     return result
 
 
-def _read(connection: apsw.Connection) -> Known:
-    known = Known(exists=True)
+def _read(connection: apsw.Connection) -> KnownCorpus:
+    known = KnownCorpus(exists=True)
     connection.execute("BEGIN")  # one snapshot for all that follows
     now = clock.now()
     for name, path, active, size, mtime_ns, inode, checked_ns in catalogue.files(connection):

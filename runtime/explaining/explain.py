@@ -59,7 +59,7 @@ def _corpus(home: Home, found: dict[str, Any], environ: Mapping[str, str]) -> No
     """The index, then the collections, which are walked whether the index can be read or not."""
     from core.config import load
 
-    known: corpus.Known | None = None
+    known: corpus.KnownCorpus | None = None
     config: Config | None = None
 
     def index() -> Part:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from runtime.explaining.corpus import Known
+    from runtime.explaining.corpus import KnownCorpus
 
 
 def read(connection: apsw.Connection) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
     ]
 
 
-def semantic(known: Known | None, config: Config | None) -> dict[str, Any]:
+def semantic(known: KnownCorpus | None, config: Config | None) -> dict[str, Any]:
     """Return the space of vectors that answers questions, the documents that wait for vectors, and the other spaces.
 
     ``installed`` is True if there are any vectors. All values are None if the index cannot be read. ``why`` and ``fix``
@@ -123,7 +123,7 @@ def reranking(config: Config | None, environ: Mapping[str, str]) -> dict[str, An
     return {**result, "reranker": judge.name, "timeout_s": judge.timeout_s}
 
 
-def collection(known: Known | None, config: Config | None, name: str) -> dict[str, Any]:
+def collection(known: KnownCorpus | None, config: Config | None, name: str) -> dict[str, Any]:
     """Return the same of one collection, by the vectors that questions are answered by."""
     if known is None or config is None:
         return {"installed": None, **_UNKNOWN}
@@ -136,7 +136,7 @@ def collection(known: Known | None, config: Config | None, name: str) -> dict[st
 _UNKNOWN = {"fresh": None, "pending": None, "as_of": None}
 
 
-def _of(known: Known, active: str) -> dict[str, Any]:
+def _of(known: KnownCorpus, active: str) -> dict[str, Any]:
     space = next((space for space in known.spaces if space["name"] == active), None)
     if space is None:
         waiting = {name: len(rows) for name, rows in sorted(known.documents.items())}

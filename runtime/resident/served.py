@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
-from qmd.vectors.static_query import Known
+from qmd.vectors.static_query import QueryVector
 from runtime.asking.ask import Asker
 from runtime.resident import client
 
@@ -39,7 +39,7 @@ class Encoder:
         self.fingerprint = fingerprint
         self.level = level
 
-    def begin(self, question: str, look: Look | None = None) -> Known:
+    def begin(self, question: str, look: Look | None = None) -> QueryVector:
         """Return the question's vector. Raises EngineMissing if the process does not give it."""
         found = _call(self._home, self._patience_s, text=question)
         vector = found.get("vector")
@@ -48,7 +48,7 @@ class Encoder:
         if look is not None and len(vector) != 2 * look.space.dimensions:
             raise EngineMissing("the resident process gives a vector of another length than are kept")
         try:
-            given = Known(bytes.fromhex(vector))
+            given = QueryVector(bytes.fromhex(vector))
         except ValueError:
             raise EngineMissing("the resident process gives no vector") from None
         self.encoded += 1

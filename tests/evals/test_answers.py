@@ -16,7 +16,7 @@ from cli.engine.eval_output import lines
 from core.errors import BadInput
 from core.home import Home
 from evals.arms import worker
-from evals.arms.registry import Chosen, Found, Place
+from evals.arms.registry import ArmAnswer, Chosen, Place
 from evals.reporting import report
 from evals.runs import run, tally
 from evals.runs.run import Settings
@@ -187,9 +187,9 @@ _MADE: dict[str, tuple[list[str], dict[int, list[str]]]] = {
 
 @contextmanager
 def _made_up(_: Place) -> Iterator[Any]:
-    def answer(question: str, limit: int) -> Found:
+    def answer(question: str, limit: int) -> ArmAnswer:
         documents, snippets = _MADE[question]
-        return Found(documents[:limit], snippets=lambda budget: snippets[budget])
+        return ArmAnswer(documents[:limit], snippets=lambda budget: snippets[budget])
 
     yield answer
 

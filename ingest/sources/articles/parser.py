@@ -476,7 +476,7 @@ def _clock(seconds: float) -> str:
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
-class Reader:
+class ArticleReader:
     """Reads files in a child process, which ``worker.close`` ends."""
 
     def __init__(self, timeout_s: float) -> None:

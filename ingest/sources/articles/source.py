@@ -20,7 +20,7 @@ from core.home import make_private
 from core.redaction import clean as redact
 from core.text import clean, one_line
 from ingest.collector import Collector
-from ingest.sources.articles.parser import Article, Reader, Unreadable
+from ingest.sources.articles.parser import Article, ArticleReader, Unreadable
 from ingest.web import addresses
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ def _identity(named: str) -> str:
 class Shelf:
     """A collection's folder, to which files are added. ``with`` ends the process that reads them."""
 
-    def __init__(self, folder: str, reader: Reader | None = None) -> None:
+    def __init__(self, folder: str, reader: ArticleReader | None = None) -> None:
         self.folder = folder
         make_private(folder)
         self.redacted: dict[str, int] = {}
-        self._reader = reader or Reader(TIMEOUT_S)
+        self._reader = reader or ArticleReader(TIMEOUT_S)
         self._by_id: dict[str, str] = {}
         self._by_digest: dict[str, str] = {}
         self._by_place: dict[str, str] = {}

@@ -23,7 +23,7 @@ from ingest.pipeline.shadow import to_read
 from ingest.raw.store import SourceFile
 from ingest.repositories import RepositoryCollector, places
 from ingest.source import configured
-from ingest.sources.code.symbols import Reader, Symbol, Tangled, fence
+from ingest.sources.code.symbols import Symbol, SymbolReader, Tangled, fence
 from ingest.sources.code.walk import walk
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Code(RepositoryCollector):
             gone = ", ".join(_named(home))
             raise BadInput(f"what was named is not there: {gone}" if gone else "no repository was named yet", _FIX)
         run = Collecting(self, home, roots, options)
-        reader = Reader()
+        reader = SymbolReader()
         with reader.worker, run.state(_SCHEMA) as connection:
             for root in dict.fromkeys(chosen):
                 reason = _excluded(run, root)
@@ -145,7 +145,7 @@ def _excluded(run: Collecting, root: str) -> str:
 class _Repository:
     """One repository's part of a run."""
 
-    def __init__(self, run: Collecting, connection: apsw.Connection, root: str, reader: Reader) -> None:
+    def __init__(self, run: Collecting, connection: apsw.Connection, root: str, reader: SymbolReader) -> None:
         self._run = run
         self._ledger = run.ledger
         self._connection = connection

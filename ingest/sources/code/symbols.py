@@ -106,7 +106,7 @@ class _Found:
         self.inner: list[_Found] = []
 
 
-class Reader:
+class SymbolReader:
     """Finds symbols in a process of its own, because a hostile text stalls a grammar; ``worker.close`` ends that."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from core.document import split
 from ingest.sources.articles import fields as article_fields
 from ingest.sources.articles import parser as reader
-from ingest.sources.articles.parser import Reader, Unreadable
+from ingest.sources.articles.parser import ArticleReader, Unreadable
 from ingest.sources.articles.source import LEADS_OUT, Shelf, files
 from tests.cases import cases
 from tests.examples import examples
@@ -24,15 +24,15 @@ from tests.ingest import articles_fixture as made
 
 
 @pytest.fixture(scope="module")
-def child() -> Iterator[Reader]:
+def child() -> Iterator[ArticleReader]:
     """The process that reads files, for all tests that do not end it."""
-    made = Reader(timeout_s=60)
+    made = ArticleReader(timeout_s=60)
     with made.worker:
         yield made
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, child: Reader) -> Shelf:
+def shelf(tmp_path: Path, child: ArticleReader) -> Shelf:
     return Shelf(str(tmp_path / "kb-raw"), child)
 
 
@@ -235,7 +235,7 @@ def test_a_secret_with_underscores_does_not_get_in_by_way_of_markdown(
 
 def test_a_file_that_stalls_its_reader_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    reader = Reader(timeout_s=1.5)
+    reader = ArticleReader(timeout_s=1.5)
     with reader.worker:
         with pytest.raises(Unreadable, match="not read within"):
             reader.read(str(tmp_path / "pipe"), "pipe.txt", "")
@@ -245,7 +245,7 @@ def test_a_file_that_stalls_its_reader_is_given_up(tmp_path: Path, monkeypatch: 
 def test_a_file_that_ends_its_reader_is_given_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     path = put(tmp_path, "a.txt", "fine")
-    reader = Reader(timeout_s=60)
+    reader = ArticleReader(timeout_s=60)
     with reader.worker:
         assert reader.read(path, "a.txt", "").body == "fine"
         process = reader.worker.process

@@ -231,7 +231,7 @@ def test_a_tangle_has_no_symbols_and_is_not_parsed_again_before_it_changes(
     hostile.write_text("def f():\n    pass\n\n" + "(" * 60_000)
     changed = ingest(home, repository)
     assert (changed.skipped, changed.failed_files, changed.documents) == ({"too tangled": 1}, 0, before)
-    monkeypatch.setattr(code_symbols.Reader, "symbols", lambda *_: pytest.fail("it is read again"))
+    monkeypatch.setattr(code_symbols.SymbolReader, "symbols", lambda *_: pytest.fail("it is read again"))
     assert ingest(home, repository).written == 0
 
 

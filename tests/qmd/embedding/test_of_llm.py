@@ -13,7 +13,7 @@ import pytest
 from core.errors import BadInput, EngineMissing, EngineTimeout
 from qmd.embedding import wire
 from qmd.embedding.provider import make
-from qmd.embedding.remote import Llm
+from qmd.embedding.remote import LlmEmbedder
 from tests.qmd.embedding.clients import KEY
 from tests.qmd.embedding.endpoint import DIMENSIONS, vector
 
@@ -41,7 +41,7 @@ def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.
         return _Model()
 
     monkeypatch.setitem(sys.modules, "llm", SimpleNamespace(get_embedding_model=find, UnknownModelError=Unknown))
-    provider = Llm({}, "plugin")
+    provider = LlmEmbedder({}, "plugin")
     assert provider.embed(["a", "b"]).shape == (2, DIMENSIONS)
     with pytest.raises(wire.Nonsense) as caught:
         provider.embed(["fail"])
@@ -49,7 +49,7 @@ def test_a_model_of_llm_embeds_and_its_failures_show_no_key(monkeypatch: pytest.
     with pytest.raises(wire.Nonsense, match="0 vectors for 1"):
         provider.embed(["lost"])
     with pytest.raises(BadInput, match="llm knows no embedding model"):
-        Llm({}, "other")
+        LlmEmbedder({}, "other")
     with pytest.raises(BadInput, match="wants a model"):
         make({"provider": "llm"}, {})
     provider.hurry(0.02)
@@ -70,4 +70,4 @@ def test_without_llm_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
 def test_the_real_llm_is_asked_by_its_own_interface() -> None:
     pytest.importorskip("llm")
     with pytest.raises(BadInput, match="llm knows no embedding model"):
-        Llm({}, "a-model-that-nobody-has")
+        LlmEmbedder({}, "a-model-that-nobody-has")

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
 from qmd.generation import llm_worker
-from qmd.generation.of_llm import Llm
+from qmd.generation.of_llm import LlmGenerator
 from tests.qmd.embedding.endpoint import Endpoint, hangs, says
 from tests.qmd.generation.test_of_openai import chat
 
@@ -82,13 +82,13 @@ def test_a_model_is_asked_in_a_process_of_its_own_that_a_deadline_ends(endpoint:
     about = {"id": "x", "object": "chat.completion", "created": 1, "model": "s", "usage": usage}
     endpoint.always = says({**chat("lex: from llm"), **about})
     environ = loop(endpoint, tmp_path)
-    assert Llm("loop", environ).ask("be brief", "what", 60) == "lex: from llm"
+    assert LlmGenerator("loop", environ).ask("be brief", "what", 60) == "lex: from llm"
     assert [message["content"] for message in endpoint.requests[0][2]["messages"]] == ["be brief", "what"]
     with pytest.raises(EngineMissing, match="knows no model"):
-        Llm("none-of-them", environ).ask("", "", 60)
+        LlmGenerator("none-of-them", environ).ask("", "", 60)
     endpoint.always = hangs(endpoint.stopped)
     with pytest.raises(EngineTimeout, match="did not answer in time"):
-        Llm("loop", environ).ask("", "", 1)
+        LlmGenerator("loop", environ).ask("", "", 1)
 
 
 def test_a_process_that_says_nothing_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +97,9 @@ def test_a_process_that_says_nothing_is_a_failure(tmp_path: Path, monkeypatch: p
     program.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(program))
     with pytest.raises(Internal, match="llm ended with 3"):
-        Llm("m", {}).ask("", "", 30)
+        LlmGenerator("m", {}).ask("", "", 30)
 
 
 def test_a_model_must_be_named() -> None:
     with pytest.raises(BadInput, match="wants a model's name"):
-        Llm("", {})
+        LlmGenerator("", {})

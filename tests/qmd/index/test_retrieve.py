@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmd.index import references, retrieve, virtual
-from qmd.index.retrieve import Document, NotFound
+from qmd.index.retrieve import NotFound, Retrieved
 from qmd.vectors import models
 from tests.qmd.corpus import indexed
 
@@ -33,8 +33,8 @@ def index(tmp_path: Path) -> apsw.Connection:
     return connection
 
 
-def path(found: Document | NotFound) -> str:
-    return found.path if isinstance(found, Document) else ""
+def path(found: Retrieved | NotFound) -> str:
+    return found.path if isinstance(found, Retrieved) else ""
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_a_reference_means_one_document_of_the_index(index: apsw.Connection, ref
 
 def test_a_document_is_found_by_docid_and_by_its_file(index: apsw.Connection, tmp_path: Path) -> None:
     found = retrieve.get(index, "qmd://notes/plan.md")
-    assert isinstance(found, Document)
+    assert isinstance(found, Retrieved)
     assert path(retrieve.get(index, f"#{found.docid}")) == "plan.md"
     assert path(retrieve.get(index, found.hash)) == "plan.md"
     assert path(retrieve.get(index, str(tmp_path / "notes" / "sub" / "a b.md"))) == "sub/a b.md"
     assert found.body == "# Plan\n\none\ntwo\n"
     other = retrieve.get(index, "sub/plan.md", body=False)
-    assert isinstance(other, Document)
+    assert isinstance(other, Retrieved)
     assert (found.context, other.context, other.body) == ("everything\n\nall", "everything\n\nall\n\nbelow", None)
 
 

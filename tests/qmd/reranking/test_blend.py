@@ -56,11 +56,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]
     connection.close()
 
 
-def ask(index: apsw.Connection, judge: Judge | None, limits: hybrid.Limits | None = None) -> list[hybrid.Hit]:
+def ask(index: apsw.Connection, judge: Judge | None, limits: hybrid.Limits | None = None) -> list[hybrid.FusedHit]:
     return hybrid.documents(index, [Search("lex", "tide", 1)], [], limits or hybrid.Limits(COUNT), judge=judge)
 
 
-def numbers(hits: list[hybrid.Hit]) -> list[int]:
+def numbers(hits: list[hybrid.FusedHit]) -> list[int]:
     return [int(Path(hit.found.path).stem[1:]) for hit in hits]
 
 

@@ -21,7 +21,7 @@ from qmd.index.store import Transaction, open_index
 from qmd.search.parallel_read import SecondReader
 from qmd.vectors import static_fit
 from qmd.vectors.knn import Look
-from qmd.vectors.static_query import Known
+from qmd.vectors.static_query import QueryVector
 from runtime.asking import ask as ask_module
 from runtime.asking.ask import Asker, Request
 from runtime.asking.meaning import Semantics
@@ -44,8 +44,8 @@ class Encoder:
     def __init__(self) -> None:
         self.model = Model()
 
-    def begin(self, question: str, look: Look | None = None) -> Known:
-        return Known(quantise(self.model.embed([question]))[0])
+    def begin(self, question: str, look: Look | None = None) -> QueryVector:
+        return QueryVector(quantise(self.model.embed([question]))[0])
 
 
 @pytest.fixture(scope="module")

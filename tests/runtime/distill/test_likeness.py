@@ -12,7 +12,7 @@ import pytest
 
 from core.home import Home
 from runtime.distill import central
-from runtime.distill.central import LIMIT, Likeness, Reader
+from runtime.distill.central import LIMIT, Likeness, SentenceReader
 from runtime.distill.distillate import Distillate, Source
 from runtime.distill.distiller import Extractive
 from runtime.distill.words import Sentence, stem
@@ -92,7 +92,7 @@ def test_no_session_has_more_read_than_the_limit() -> None:
 
 
 def test_the_models_vector_of_a_text_is_the_same_in_any_company() -> None:
-    opened = Reader({}).open()
+    opened = SentenceReader({}).open()
     assert opened is not None
     name, encode = opened
     assert name == MODEL
@@ -112,7 +112,7 @@ def source() -> Source:
 
 @pytest.mark.parametrize("section", [{"path": "/nowhere/model"}, {"provider": "local", "model": "none such"}])
 def test_without_a_model_words_decide_and_it_is_said(section: dict[str, str]) -> None:
-    reader = Reader(section)
+    reader = SentenceReader(section)
     made = Extractive(reader).distil(source())
     assert (made.centrality, bool(reader.failure)) == ("terms", True)
     assert made.found.body("x") == Extractive().distil(source()).found.body("x")
@@ -120,7 +120,7 @@ def test_without_a_model_words_decide_and_it_is_said(section: dict[str, str]) ->
 
 def test_a_remote_embedder_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qmd.embedding.remote.OpenAI", None)
-    made = Extractive(Reader({"provider": "openai", "base_url": "http://127.0.0.1:9"})).distil(source())
+    made = Extractive(SentenceReader({"provider": "openai", "base_url": "http://127.0.0.1:9"})).distil(source())
     assert made.centrality == MODEL
 
 

@@ -24,7 +24,7 @@ from runtime import distill_queue
 from runtime.distill import contract
 from runtime.distill.distillate import Source
 from runtime.distill.distiller import Budget, Distiller, OutOfBudget, Unfit
-from runtime.distill.models import ATTEMPTS, Claude, Llm, OpenAI, Reply, Thinking, choose
+from runtime.distill.models import ATTEMPTS, Claude, LlmModel, OpenAI, Reply, Thinking, choose
 from runtime.distill.run import Asked, run
 from runtime.distill_queue import PendingQueue
 from tests.qmd.embedding import endpoint as endpoints
@@ -342,7 +342,7 @@ def test_a_model_of_llm_that_fails_is_asked_again(home: Home, monkeypatch: pytes
 
     monkeypatch.setattr(of_llm, "answer", fails)
     with pytest.raises(Unfit, match="no answer") as failure:
-        thinking(home, Llm("loop", {})).distil(SOURCE)
+        thinking(home, LlmModel("loop", {})).distil(SOURCE)
     assert failure.value.attempts == ATTEMPTS
 
 
