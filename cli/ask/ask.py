@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
@@ -10,18 +9,16 @@ from cli.context import Context, shown, warn
 from cli.spec import Args, Command, Option, file_path, seconds, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput, LockContention
-from runtime.asking.request import PARAGRAPH, PERSON, Request, resident_share, validate
+from runtime.asking.request import PARAGRAPH, PERSON, Request, is_answered_here, other_engine, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from core.config import Config
-    from runtime.asking.ask import Asker
 
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
-_BUILTIN = "builtin"
 # Options with the same name in a request.
 _SAME = ("limit", "source", "project", "strict", "explain", "mode", "min_score")
 
@@ -95,32 +92,30 @@ def run(args: Args, context: Context) -> int:
     request, question = _request(args), " ".join(args.words)
     if not args.words and args.batch is None and not args.json and sys.stdin.isatty() and sys.stdout.isatty():
         question = _prompt(context)
-    engine = context.environ.get("BRAIN_QMD") or _BUILTIN
-    if engine != _BUILTIN:
-        engine = _other(engine, request)
     if args.batch is None:
         question = validate(question, literal=request.literal)
         context.fields["query_len"] = len(question)
     if args.refresh:
         _refresh(args, context, settings)
     if args.batch is not None:
-        return _batch(args, context, settings, request, engine)
-    share = resident_share(request, settings) if engine == _BUILTIN else ""
-    envelope = None
-    if share and os.path.exists(context.home.socket):
-        from runtime.resident.answer import ask_there
+        return _batch(args, context, settings, request)
+    if is_answered_here(context.home, settings, request, context.environ):
+        from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
+        from runtime.asking.ask import Asker
 
-        timeout = request.timeout_s or settings.timeout_s
-        envelope, context.fields["warm"] = ask_there(context.home, settings, question, request, share, timeout)
-    if envelope is None:
-        with _asker(args, context, settings, engine) as asker:
+        with Asker(context.home, settings, request.timeout_s) as asker:
             envelope = asker.ask(question, request)
+    else:
+        from runtime.resident.answer import find_answer
+
+        envelope, how = find_answer(context.home, settings, question, request, context.environ)
+        context.fields.update(how)
     context.fields.update(_row(envelope, settings, question))
     if args.json:
         context.emit(envelope, is_clean=True)
     else:
         _print(envelope, args, context)
-    if share and settings.serve == "on-demand" and not context.fields.get("warm"):
+    if settings.serve == "on-demand" and not context.fields.get("warm") and not other_engine(context.environ):
         from runtime.resident.control import on_demand
 
         context.fields["started"] = on_demand(context.home, context.environ)
@@ -137,14 +132,6 @@ def _prompt(context: Context) -> str:
     return typed.strip()
 
 
-def _other(engine: str, request: Request) -> str:
-    """Return the path of the program that ``BRAIN_QMD`` names. Raises BadInput for what it cannot serve."""
-    from runtime.asking import foreign
-
-    foreign.refuse(request)
-    return foreign.locate(engine)
-
-
 def _print(envelope: dict[str, Any], args: Args, context: Context) -> None:
     """Print an answer for people."""
     from cli.ask_output import render
@@ -159,19 +146,6 @@ def _within(args: Args) -> list[str]:
     names = ("source", "project", "since", "since-days", "until")
     given += [(f"--{name}", value) for name in names if (value := getattr(args, name.replace("-", "_")))]
     return [f"{flag} {value}" for flag, value in given]
-
-
-def _asker(args: Args, context: Context, settings: Config, engine: str) -> Asker:
-    """Return the engine of this program, or the qmd that ``BRAIN_QMD`` names."""
-    from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
-
-    if engine == _BUILTIN:
-        from runtime.asking.ask import Asker
-
-        return Asker(context.home, settings, args.timeout)
-    from runtime.asking.foreign import ForeignAsker
-
-    return ForeignAsker(context.home, settings, engine, context.environ, args.timeout)
 
 
 def _row(envelope: dict[str, Any], settings: Config, question: str) -> dict[str, object]:
@@ -234,12 +208,12 @@ def _days(args: Args) -> tuple[int | None, int | None]:
     return since, until
 
 
-def _batch(args: Args, context: Context, settings: Config, request: Request, engine: str) -> int:
+def _batch(args: Args, context: Context, settings: Config, request: Request) -> int:
     import gc
 
     from core import telemetry
     from runtime.asking import ask
-    from runtime.resident.answer import Warm
+    from runtime.resident.answer import Warm, open_asker
 
     gc.enable()  # a batch may be long
     context.event = "ask_batch"  # each question has an "ask" row of its own
@@ -247,8 +221,8 @@ def _batch(args: Args, context: Context, settings: Config, request: Request, eng
         raise BadInput("--batch takes its questions from the file, not from the command line", "brain ask --batch FILE")
     questions = _questions(args.batch)
     answered = 0
-    with _asker(args, context, settings, engine) as asker:
-        answering = Warm(context.home, settings, asker) if engine == _BUILTIN else asker
+    with open_asker(context.home, settings, request, context.environ) as asker:
+        answering = asker if other_engine(context.environ) else Warm(context.home, settings, asker)
         started = time.perf_counter()
         for question, envelope in zip(questions, ask.batch(answering, questions, request), strict=True):
             latency = round((time.perf_counter() - started) * 1000, 1)

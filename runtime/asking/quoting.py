@@ -466,7 +466,7 @@ def _occurrences(text: str, cased: str, stem: str) -> Iterator[int]:
     ``text`` is ``cased`` in small letters.
     """
     size = len(stem)
-    anywhere = is_cjk(stem[0])
+    anywhere = not stem.isascii() and is_cjk(stem[0])
     count = 0
     at = text.find(stem)
     while at >= 0 and count < _OCCURRENCES:

@@ -8,10 +8,11 @@ from core.errors import BadQuery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from core.config import Config
+    from core.home import Home
 
 
 DEFAULT_LIMIT = 5
@@ -82,6 +83,18 @@ def resident_share(request: Request, config: Config) -> str:
     if config.serve == "off":
         return ""
     return "encode" if reranks(request, config) else "answer"
+
+
+def other_engine(environ: Mapping[str, str]) -> str:
+    """Return the program that ``BRAIN_QMD`` names to answer, "" for this one."""
+    named = environ.get("BRAIN_QMD") or "builtin"
+    return "" if named == "builtin" else named
+
+
+def is_answered_here(home: Home, config: Config, request: Request, environ: Mapping[str, str]) -> bool:
+    """Return True if neither a resident process nor another program may answer."""
+    there = resident_share(request, config) and os.path.exists(home.socket)
+    return not (there or other_engine(environ))
 
 
 def project_glob(pattern: str) -> str:

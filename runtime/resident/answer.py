@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from runtime.asking.request import resident_share, validate
+from runtime.asking.request import other_engine, resident_share, validate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,41 +21,58 @@ if TYPE_CHECKING:
     from runtime.asking.request import Request
 
 
-BUILTIN = "builtin"
+# A resident process that gave no answer for so long is not asked again by a batch.
 _HUNG_S = 1.0
 
 
 def answer(
     home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str], *, builtin: bool = False
 ) -> tuple[dict[str, Any], bool]:
-    """(the envelope, whether a resident process gave it), within the request's time. Raises as ``Asker.ask``.
+    """Return (the envelope, True if a resident process gave it), within the request's time. Raises as ``Asker.ask``.
 
-    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says.
+    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says. Where that is configured, a resident
+    process is started for later questions.
     """
+    environ = {**environ, "BRAIN_QMD": ""} if builtin else environ
     question = validate(question, literal=request.literal)
-    timeout = request.timeout_s or config.timeout_s
-    engine = BUILTIN if builtin else environ.get("BRAIN_QMD") or BUILTIN
-    if engine != BUILTIN:
-        from runtime.asking.foreign import ForeignAsker
-
-        with ForeignAsker(home, config, engine, environ, timeout) as foreign:
-            return foreign.ask(question, request), False
-    share = resident_share(request, config)
-    found = None
-    if share and os.path.exists(home.socket):
-        found, warm = ask_there(home, config, question, request, share, timeout)
-        if found is not None and warm:
-            return found, True
-    if found is None:
-        from runtime.asking.ask import Asker
-
-        with Asker(home, config, request.timeout_s or timeout) as asker:
-            found = asker.ask(question, request)
-    if config.serve == "on-demand":
+    found, how = find_answer(home, config, question, request, environ)
+    if config.serve == "on-demand" and not how.get("warm") and not other_engine(environ):
         from runtime.resident.control import on_demand
 
         on_demand(home, environ)
-    return found, False
+    return found, how.get("warm", False)
+
+
+def find_answer(
+    home: Home, config: Config, question: str, request: Request, environ: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, bool]]:
+    """Return the envelope of a validated question, and ``warm``: True if a resident process gave it.
+
+    ``warm`` is missing if no process was asked. Raises as ``Asker.ask``.
+    """
+    share = "" if other_engine(environ) else resident_share(request, config)
+    found, how = None, dict[str, bool]()
+    if share and os.path.exists(home.socket):
+        timeout = request.timeout_s or config.timeout_s
+        found, how["warm"] = ask_there(home, config, question, request, share, timeout)
+    if found is None:
+        with open_asker(home, config, request, environ) as asker:
+            found = asker.ask(question, request)
+    return found, how
+
+
+def open_asker(home: Home, config: Config, request: Request, environ: Mapping[str, str]) -> Asker:
+    """Return this program's engine, or the program that ``BRAIN_QMD`` names. Raises BadInput for what it cannot do."""
+    from core import jsonb  # noqa: F401  # so that apsw comes without what it would import besides
+
+    if engine := other_engine(environ):
+        from runtime.asking import foreign
+
+        foreign.refuse(request)
+        return foreign.ForeignAsker(home, config, engine, environ, request.timeout_s)
+    from runtime.asking.ask import Asker
+
+    return Asker(home, config, request.timeout_s)
 
 
 def ask_there(
