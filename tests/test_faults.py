@@ -243,7 +243,7 @@ def test_a_full_disk_is_said_to_be_full_by_every_run_and_nothing_is_to_be_moved_
     def fails(*_: object) -> None:
         raise apsw.IOError("disk I/O error")
 
-    monkeypatch.setattr("ingest.pipeline.state.State._prepare", fails)
+    monkeypatch.setattr("ingest.pipeline.state._opened", fails)
     monkeypatch.setattr("ingest.pipeline.rehearsal.known", fails)
     monkeypatch.setattr("core.sqlite.is_full", lambda _: True)
     assert main(["index", "--from", str(folder), *form]) == 99

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import apsw
 import pytest
 
-from core.sqlite import connect, is_full, write_ahead
+from core.sqlite import connect, is_full, open_store, write_ahead
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,39 @@ def test_allocating_blocks_keeps_the_locks_of_a_connection_that_is_open(tmp_path
     )
     assert "BusyError" in again.stderr
     first.execute("COMMIT")
+
+
+def test_a_store_is_made_with_its_folder_its_tables_and_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "private" / "a.sqlite"
+    connection = open_store(str(path), "PRAGMA secure_delete=on; PRAGMA synchronous=normal", "CREATE TABLE t(a);", 3)
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert [connection.pragma(name) for name in ("journal_mode", "secure_delete", "user_version")] == ["wal", 1, 3]
+    assert not connection.in_transaction
+    connection.execute("INSERT INTO t VALUES(1)")
+    connection.close()
+    again = open_store(str(path), schema="a schema of this version is not run again", version=3)
+    assert again.execute("SELECT a FROM t").get == 1
+    again.close()
+
+
+def test_a_store_of_another_version_gets_the_tables_that_it_lacks(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.sqlite")
+    open_store(path, schema="CREATE TABLE t(a);", version=1).close()
+    newer = open_store(path, schema="CREATE TABLE IF NOT EXISTS t(a); CREATE TABLE u(b);", version=2)
+    assert newer.execute("SELECT count(*) FROM t, u").get == 0
+    assert newer.pragma("user_version") == 2
+    newer.close()
+    with pytest.raises(apsw.SQLError):
+        open_store(path, schema="CREATE TABLE v(c); no statement;", version=3)
+    unchanged = connect(path)
+    assert unchanged.pragma("user_version") == 2
+    assert unchanged.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'v'").get == 0
+
+
+@pytest.mark.parametrize("hasty", [True, False])
+def test_only_a_hasty_writer_leaves_its_log(tmp_path: Path, hasty: bool) -> None:
+    path = tmp_path / "a.sqlite"
+    connection = open_store(str(path), schema="CREATE TABLE t(a);", version=1, hasty=hasty)
+    connection.execute("INSERT INTO t VALUES(1)")
+    connection.close()
+    assert (tmp_path / "a.sqlite-wal").exists() == hasty

@@ -18,6 +18,7 @@ from core import clock, config, redaction
 from core.document import Timestamp, render, split
 from core.errors import Internal
 from core.home import Home
+from core.version import REDACTION
 from ingest.archive import archive, recording, rewriting
 from ingest.pipeline import state as state_module
 from ingest.policy import exclusions
@@ -324,3 +325,26 @@ def test_no_piece_of_a_private_span_is_shown_whatever_its_ends(home: Home, brain
     shown.append(brain("export", "--out", "-", "--format", "jsonl").stdout)
     assert all("was sad" not in text and "Sad diary" not in text and "Xz9" not in text for text in shown)
     assert "walrus of day" in brain("show", "a.md", "--line", "20").stdout  # to a person at a terminal
+
+
+def test_a_new_home_is_marked_without_a_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scanned(*_: object) -> None:
+        raise AssertionError("a new home was scanned")
+
+    monkeypatch.setattr(rescan, "rescan", scanned)
+    home = Home(str(tmp_path / "new"))
+    save(tmp_path / "t" / "a.jsonl", Script().user("a question"))
+    index(home, config.load(home), source="claude", roots=[str(tmp_path / "t")])
+    assert Path(home.state, "redaction").read_bytes().split() == [str(REDACTION).encode()]
+    index(home, config.load(home), source="claude", roots=[str(tmp_path / "t")])
+
+
+def test_a_home_with_documents_and_without_a_mark_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(str(tmp_path / "old"))
+    save(tmp_path / "t" / "a.jsonl", Script().user("a question"))
+    index(home, config.load(home), source="claude", roots=[str(tmp_path / "t")])
+    os.unlink(Path(home.state, "redaction"))
+    seen: list[Home] = []
+    monkeypatch.setattr(rescan, "rescan", lambda given, _: seen.append(given))
+    index(home, config.load(home), source="claude", roots=[str(tmp_path / "t")])
+    assert seen == [home]
