@@ -164,6 +164,6 @@ class Session:
 
 
 def _tick(mtime_ns: str | int) -> int:
-    from qmd.index.walk import COARSE_TICK_NS, TICK_NS
+    from qmd.index.schema import COARSE_TICK_NS, TICK_NS
 
     return COARSE_TICK_NS if int(mtime_ns) % 1_000_000_000 == 0 else TICK_NS

@@ -5,6 +5,8 @@ docs/index-schema.md says why each exists. Everything here is derived from files
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from core import sqlite
@@ -112,6 +114,10 @@ CREATE TABLE IF NOT EXISTS brain_files (
 );
 """
 _OUR_TABLES = ("brain_state", "brain_contents", "brain_terms", "brain_passages", "brain_facts", "brain_files")
+# Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
+# file system that stores no fractions (FAT: 2 s).
+TICK_NS = 20_000_000
+COARSE_TICK_NS = 2_000_000_000
 # Columns that an index of qmd 2.8 has in tables that earlier versions made otherwise.
 _COLUMNS = {
     "documents": {"id", "collection", "path", "title", "hash", "created_at", "modified_at", "active"},
@@ -198,3 +204,11 @@ def _version(connection: apsw.Connection) -> int | None:
         return 0
     row = connection.execute("SELECT value FROM brain_state WHERE key = 'index_version'").fetchone()
     return row[0] if row and isinstance(row[0], int) else 0
+
+
+def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, checked_ns: int) -> bool:
+    """Return True if a file is surely the one of a row of ``brain_files``, read at ``checked_ns`` (ns since 1970)."""
+    if (status.st_size, status.st_mtime_ns, status.st_ino) != (size, mtime_ns, inode):
+        return False
+    tick = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
+    return checked_ns - mtime_ns > tick

@@ -14,9 +14,9 @@ import apsw
 
 from core.jsonio import dumps
 from qmd.index import catalogue
-from qmd.index.schema import has_vectors
+from qmd.index.schema import has_vectors, is_clean
 from qmd.index.store import COUNT, Transaction, give_back
-from qmd.index.walk import Entry, is_clean, walk
+from qmd.index.walk import Entry, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 
 SKIPPED_FOLDERS = frozenset({"node_modules", ".git", ".cache", "vendor", "dist", "build"})
-# Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
-# file system that stores no fractions (FAT: 2 s).
-TICK_NS = 20_000_000
-COARSE_TICK_NS = 2_000_000_000
 
 
 class Entry:
@@ -88,14 +84,6 @@ def walk(folder: Folder, failed: Callable[[str, OSError], None] | None = None) -
                 if failed:
                     failed(entry.path, error)
         pending.extend(reversed(folders))
-
-
-def is_clean(status: os.stat_result, size: int, mtime_ns: int, inode: int, checked_ns: int) -> bool:
-    """Return True if a file is surely the one that was read at ``checked_ns`` (ns since 1970)."""
-    if (status.st_size, status.st_mtime_ns, status.st_ino) != (size, mtime_ns, inode):
-        return False
-    tick = COARSE_TICK_NS if mtime_ns % 1_000_000_000 == 0 else TICK_NS
-    return checked_ns - mtime_ns > tick
 
 
 def _is_text(name: str) -> bool:

@@ -13,9 +13,8 @@ from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
 from qmd.index import catalogue, facts, passages, segments, terms
-from qmd.index.schema import NEXT_ID, has_vectors
+from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.store import COUNT
-from qmd.index.walk import COARSE_TICK_NS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

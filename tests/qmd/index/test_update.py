@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qmd.index.rebuilding import Rebuild
+from qmd.index.schema import is_clean
 from qmd.index.store import open_index
 from qmd.index.update import register, update
-from qmd.index.walk import is_clean
 from qmd.index.walk import walk as qmd_walk
 from qmd.index.writer import drop, put
 from tests.examples import examples
