@@ -44,6 +44,9 @@ CODE_SHARE = 0.5  # a collection with this share of code lines is one of code
 PROVENANCE = 0.8  # factor for questions of where and when: words and dates tell those better than likeness
 CHANCES = 0.08  # exponent: the best passage of a long document is the best of many, and so scores higher by chance
 FULL = 0.3  # share of a perfect match by words below which words say less than meaning
+BY_MEANING = 0.7  # for a question in other words than the answer's: words match by chance (R)
+LOST = 0.15  # share of a perfect match by words up to which it is one
+TOLD = 0.3  # and from which on it is none; between both shares the weight changes evenly
 
 # Evidence that there is an answer at all (0-1). Questions about another corpus mostly stay below 0.16 (R).
 CHANCE = 0.05  # what ten times as many passages add to the share by chance
@@ -188,6 +191,7 @@ def blend(
     weights: dict[int, float],
     default: float,
     passages: dict[int, int],
+    share: float,
 ) -> dict[int, tuple[float, float]]:
     """Return what words and what meaning add to each document's score; the score is their sum (0-1).
 
@@ -201,11 +205,14 @@ def blend(
         weights: the weight (0-1) of meaning for each document.
         default: the same for a document without one.
         passages: how many passages each document has.
+        share: the best document's points as a share (0-1) of a perfect match by words.
     """
     width = nearest.top - nearest.floor
+    other_words = min(1.0, max(0.0, (TOLD - share) / (TOLD - LOST)))
     parts: dict[int, tuple[float, float]] = {}
     for document in points.keys() | nearest.documents.keys():
         weight = weights.get(document, default)
+        weight += max(0.0, BY_MEANING - weight) * other_words
         words = points.get(document, 0.0) / full if full else 0.0
         near = nearest.documents.get(document)
         meaning = (near.cosine - nearest.floor) / width if near is not None and width else 0.0

@@ -27,12 +27,30 @@ _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 # The weight of a word that the line's prompt has, not the line.
 _BY_PROMPT = 0.4
 # The weight of the passage that the search found, in words of middling rarity.
-_BY_PASSAGE = 0.5
+_BY_PASSAGE = 0.4
 # A session's last turn counts for so much more than its first.
 _LATER = 0.3
-# The end of a reply, after its last tool call, says what came of the prompt.
-_CONCLUSION = 1.3
-_QUOTED_LINES = 12
+# Factors of a line by its speaker and its form; "asked for" where the question asks for this kind of answer.
+_WEIGH = {
+    "thought": 0.35,
+    "failure, asked for": 0.8, "failure": 0.3,  # what a tool reports
+    "opening": 0.4,  # of a session, or a long prompt: a plan or a paste
+    "wish, asked for": 1.3, "wish": 1.2,  # what the person says later: decisions
+    "compaction": 1.1,
+    "command, asked for": 1.7, "command": 0.9, "failed command, asked for": 1.3, "failed command": 0.5,
+    "script, asked for": 1.2, "script": 0.4,  # further lines of a command
+    "change, asked for": 1.3, "read, asked for": 0.4, "call": 0.15,  # of a file, by a tool
+    "concluding": 1.25,  # "because", "the fix"
+    "announcing": 0.55,  # "let me check"
+    "code, asked for": 1.6, "code": 0.6,
+    "end of a reply": 1.3,  # after its last tool call: what came of the prompt
+}  # fmt: skip
+_QUOTES = 12
+# A quote with fewer characters says too little.
+_LEAST = 40
+# The weight of a word that another quote shows already, and the share of common words that makes two quotes alike.
+_AGAIN = 0.8
+_ALIKE = 0.7
 # Lines, and prompts, that are looked at closely.
 _CANDIDATES, _PROMPTS = 40, 4
 _SHORT = 90
@@ -121,37 +139,64 @@ def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0,
         return []
     piece = (min(piece[0], len(text)), min(piece[1], len(text)))
     found: list[Quote] = []
-    said: set[str] = set()
+    shown: list[set[str]] = []
     taken: set[int] = set()
-    for begin in _ranked(session, question, piece):
-        if begin in taken or room < 40:
+    lines = _ranked(session, question, piece)
+    while lines and room >= _LEAST and len(found) < _QUOTES:
+        line = max(lines)
+        lines.remove(line)
+        if line.begin in taken:
             continue
-        quoted = session.excerpt(begin, room, taken, question.stems)
-        if quoted is None or quoted.text in said:
-            continue
-        said.add(quoted.text)
-        room -= len(quoted.text) + len(quoted.who) + 3
-        found.append(quoted)
-        answer = session.answer(begin)
-        if (
-            answer
-            and answer not in taken
-            and room > 40
-            and (replied := session.excerpt(answer, room, taken, question.stems))
-        ):
-            room -= len(replied.text) + len(replied.who) + 3
-            found.append(replied)
+        for begin in (line.begin, session.answer(line.begin)):
+            if not begin or begin in taken or room < _LEAST:
+                continue
+            quoted = session.excerpt(begin, room, taken, question.stems)
+            if quoted is None:
+                continue
+            words = set(_words(quoted.text.lower()))
+            if any(len(words & other) > _ALIKE * min(len(words), len(other)) for other in shown):
+                continue
+            shown.append(words)
+            room -= len(quoted.text) + len(quoted.who) + 3
+            found.append(quoted)
+        for other in lines:
+            other.repeat(line.words)
     return found
 
 
-def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> list[int]:
-    """Return the beginnings of lines, best first."""
+class _Line:
+    """A line that may answer: ``words`` are the weights of the question's words in it, ``around`` of those near it."""
+
+    __slots__ = ("_around", "_extra", "_factor", "begin", "words", "worth")
+
+    def __init__(
+        self, begin: int, words: dict[str, float], around: dict[str, float], extra: float, factor: float
+    ) -> None:
+        self.begin, self.words, self._extra, self._factor = begin, words, extra, factor
+        self._around = {stem: weight for stem, weight in around.items() if stem not in words}
+        self._weigh()
+
+    def __lt__(self, other: _Line) -> bool:
+        return (self.worth, self.begin) < (other.worth, other.begin)
+
+    def repeat(self, words: dict[str, float]) -> None:
+        """Count less for words that are shown already."""
+        self.words = {stem: weight * _AGAIN if stem in words else weight for stem, weight in self.words.items()}
+        self._weigh()
+
+    def _weigh(self) -> None:
+        around = _BY_PROMPT * sum(self._around.values())
+        self.worth = self._factor * (sum(self.words.values()) + around + self._extra)
+
+
+def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> list[_Line]:
+    """Return the lines that may answer, in no order."""
     own, prompts = _matches(session, question)
-    # Most lines of a long session have one common word: they never win.
-    strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), begin))[:_CANDIDATES]
+    # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
+    strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
     near: dict[int, dict[str, float]] = {}
     for begin in strong:
-        for following in session.following(begin):
+        for following in session.following(begin, question.kinds):
             near.setdefault(following, {}).update(own[begin])
     candidates = {*strong, *near}
     for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
@@ -160,19 +205,15 @@ def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> li
     if end:
         candidates.update(session.lines_between(start, end))
     middling = log(1 + session.lines / 3)
-    scored = []
+    lines = []
     for begin in candidates:
         words = own.get(begin, {})
         around = {**prompts.get(session.prompt_of(begin), {}), **near.get(begin, {})}
-        worth = sum(words.values())
-        worth += _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
-        if end and start <= begin < end:
-            worth += _BY_PASSAGE * middling
-        worth *= session.factor(begin, question.kinds)
-        if worth > 0:
-            scored.append((-worth, begin))
-    scored.sort()
-    return [begin for _, begin in scored[:_QUOTED_LINES]]
+        extra = _BY_PASSAGE * middling if end and start <= begin < end else 0.0
+        line = _Line(begin, words, around, extra, session.factor(begin, question.kinds))
+        if line.worth > 0:
+            lines.append(line)
+    return lines
 
 
 def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
@@ -249,12 +290,14 @@ class _Session:
                 yield begin
             begin = stop + 1
 
-    def following(self, begin: int) -> Iterator[int]:
-        """Yield what the line at ``begin`` may speak of: the next two of its turn, the answer to a question."""
+    def following(self, begin: int, kinds: set[str]) -> Iterator[int]:
+        """Yield what the line at ``begin`` may speak of: the next of its turn, calls, the answer to a question."""
         turn = self._turn(begin)
         stop = self._stop(begin)
         if answer := self.answer(begin):
             yield answer
+        if "decision" in kinds and turn + 1 < len(self.starts) and self._roles[turn + 1] == "user":
+            yield from self._opening(turn + 1)
         count = 0
         while stop + 1 < self._ends[turn] and count < 2:
             following = stop + 1
@@ -262,7 +305,9 @@ class _Session:
             if stop - following < 4 or self.text.startswith("```", following):
                 continue
             if self._is_call(following):
-                return
+                if kinds.isdisjoint(("command", "file")):
+                    return
+                count += 1
             yield following
             count += 1
 
@@ -277,6 +322,14 @@ class _Session:
         while begin < self._ends[turn] and self.text.startswith("\n", begin):
             begin += 1
         return begin
+
+    def _opening(self, turn: int) -> Iterator[int]:
+        """Yield the first line of a turn that says something."""
+        begin = self._stop(self.starts[turn]) + 1
+        while begin < self._ends[turn] and self.text.startswith("\n", begin):
+            begin += 1
+        if begin < self._ends[turn]:
+            yield begin
 
     def conclusion(self, prompt: int) -> Iterator[int]:
         """Yield the first lines of what an exchange ends with: the text after the last tool call of its last reply."""
@@ -344,43 +397,42 @@ class _Session:
         role = self._roles[turn]
         factor = 1 + _LATER * turn / len(self.starts)
         if 0 <= self._thoughts[turn] <= begin:
-            return 0.35 * factor
+            return _WEIGH["thought"] * factor
         if line.startswith("  ! "):
-            return (0.8 if "error" in kinds else 0.3) * factor
+            return _WEIGH["failure, asked for" if "error" in kinds else "failure"] * factor
         if role in ("user", "task"):
             # A long prompt is a plan or a paste; a short one is the person's decision.
             first = begin - self.starts[turn] < 80 and turn == 0
             pasted = len(line) > 1_000
-            return (0.4 if first or pasted else 1.3 if "decision" in kinds else 0.9) * factor
+            speech = "opening" if first or pasted else "wish, asked for" if "decision" in kinds else "wish"
+            return _WEIGH[speech] * factor
         if role == "compaction":
-            return 0.8 * factor
+            return _WEIGH["compaction"] * factor
         if self._command(begin):
             if "command" in kinds:
-                return (1.3 if self._failed(begin) else 1.7) * factor
-            return (0.5 if self._failed(begin) else 0.9) * factor
+                return _WEIGH["failed command, asked for" if self._failed(begin) else "command, asked for"] * factor
+            return _WEIGH["failed command" if self._failed(begin) else "command"] * factor
         if line.startswith("  ") and self._in_call(begin):
-            return (1.2 if "command" in kinds else 0.4) * factor
+            return _WEIGH["script, asked for" if "command" in kinds else "script"] * factor
         if self._is_call(begin):
             if "file" not in kinds:
-                return 0.15 * factor
+                return _WEIGH["call"] * factor
             changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
-            return (1.3 if changes else 0.4) * factor
+            return _WEIGH["change, asked for" if changes else "read, asked for"] * factor
         lower = self.lower[begin : begin + len(line)]
         said = max(
             (("error", _SAYS["error"]), ("decision", _SAYS["decision"]), ("", _SAYS[""])),
             key=lambda each: each[0] in kinds,
         )
         if any(sign in lower for sign in said[1]):
-            factor *= 1.25
+            factor *= _WEIGH["concluding"]
         if lower.startswith(("let me", "now let", "i'll ", "now i", "let's check", "i need to", "now i'll")):
-            factor *= 0.55
+            factor *= _WEIGH["announcing"]
         if self._in_fence(begin):
-            factor *= 1.6 if "command" in kinds else 0.6
-        if "file" in kinds and _has_path(line):
-            factor *= 1.3
+            factor *= _WEIGH["code, asked for" if "command" in kinds else "code"]
         start, end = self._conclusion(turn)
         if start <= begin < end:
-            factor *= _CONCLUSION
+            factor *= _WEIGH["end of a reply"]
         return factor
 
     def _in_call(self, begin: int) -> bool:
@@ -501,7 +553,3 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
     return word
-
-
-def _has_path(line: str) -> bool:
-    return any("/" in word or "." in word[1:-1] for word in line.split())

@@ -355,7 +355,7 @@ def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path
 def blended(
     words: dict[int, float], nearest: knn.Nearest, share: float, passages: dict[int, int] | None = None
 ) -> dict[int, float]:
-    parts = scoring.blend(words, max(words.values(), default=0.0), nearest, {}, share, passages or {})
+    parts = scoring.blend(words, max(words.values(), default=0.0), nearest, {}, share, passages or {}, 1.0)
     return {document: sum(part) for document, part in parts.items()}
 
 
@@ -381,10 +381,22 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
     nearest = knn.Nearest({2: knn.Near(0.5, 0.5, 0)}, 0.1)
     scores = {}
     for top in (1.0, 8.0):
-        parts = scoring.blend({1: top}, scoring.full_match(top, 10.0), nearest, {}, 0.4, {})
+        parts = scoring.blend({1: top}, scoring.full_match(top, 10.0), nearest, {}, 0.4, {}, 1.0)
         scores[top] = {document: sum(part) for document, part in parts.items()}
     assert scores[1.0][1] < scores[1.0][2]
     assert scores[8.0][1] > scores[8.0][2]
+
+
+def test_a_question_in_other_words_than_the_answer_s_is_answered_by_meaning() -> None:
+    nearest = knn.Nearest({1: knn.Near(0.2, 0.2, 0), 2: knn.Near(0.5, 0.5, 0)}, 0.1)
+    weights = []
+    for share in (scoring.LOST, (scoring.LOST + scoring.TOLD) / 2, scoring.TOLD):
+        parts = scoring.blend({1: 8.0}, 8.0, nearest, {}, 0.2, {}, share)
+        weights.append(sum(parts[2]))
+        assert (sum(parts[2]) > sum(parts[1])) == (share == scoring.LOST)
+    assert weights == pytest.approx([scoring.BY_MEANING, (scoring.BY_MEANING + 0.2) / 2, 0.2])
+    # A collection of code keeps its own, greater weight of meaning.
+    assert sum(scoring.blend({1: 8.0}, 8.0, nearest, {2: 0.9}, 0.2, {}, scoring.LOST)[2]) == pytest.approx(0.9)
 
 
 def test_no_table_is_asked_for_where_sqlite_has_none() -> None:

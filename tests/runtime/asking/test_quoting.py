@@ -101,6 +101,39 @@ def test_the_later_of_two_like_statements_comes_first() -> None:
     assert shown("gateway timeout", text=HEAD + turns)[0] == "agent: The gateway timeout is 10 seconds now."
 
 
+def test_a_statement_is_not_repeated_in_other_words() -> None:
+    turns = "".join(
+        f"## [{number}] assistant\n\n{text}\n\n"
+        for number, text in (
+            (1, "I removed the dead function for you from the gateway."),
+            (2, "Done. I removed the dead function from the gateway."),
+            (3, "The gateway needs a restart."),
+        )
+    )
+    found = shown("what about the dead function of the gateway", text=HEAD + turns)
+    assert sum("dead function" in line for line in found) == 1
+    assert any("needs a restart" in line for line in found)
+
+
+def test_a_question_for_a_decision_shows_what_the_person_replied() -> None:
+    text = HEAD + (
+        "## [1] user\n\nHooks.\n\n## [2] assistant\n\nThe stop hook ends the session.\n\n"
+        "## [3] user\n\nThat is not right, it comes after each turn.\n\n## [4] assistant\n\nSure.\n"
+    )
+    assert "you: That is not right, it comes after each turn." in shown(
+        "should the stop hook end the session", 600, text
+    )
+
+
+def test_a_question_for_a_file_shows_the_call_after_what_announces_it() -> None:
+    text = HEAD + (
+        "## [1] user\n\nGo on.\n\n## [2] assistant\n\nThe expected hook count is wrong in a test.\n\n"
+        "- Edit: /x/tests/agent_test.go\n"
+    )
+    found = shown("which file has the expected hook count", 600, text)
+    assert "agent: - Edit: /x/tests/agent_test.go" in found
+
+
 def test_a_word_in_camel_case_is_found_by_its_parts() -> None:
     text = HEAD + "## [1] user\n\nGo on.\n\n## [2] assistant\n\n- Write: src/hooks/useSimpleTodos.ts\n"
     assert shown("which file has the simple todos hook", text=text) == ["agent: - Write: src/hooks/useSimpleTodos.ts"]
