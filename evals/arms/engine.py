@@ -69,6 +69,7 @@ def lex(place: Place) -> Iterator[Answer]:
 
         def answer(question: str, limit: int) -> ArmAnswer:
             hits = searcher.search(question, limit=limit, filters=asked)
+            searcher.show(hits)
             snippets = [hit.snippet for hit in hits]
             return ArmAnswer((f"{hit.collection}/{hit.path}" for hit in hits), snippets=lambda _: snippets)
 
