@@ -167,14 +167,14 @@ def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0,
 class _Line:
     """A line that may answer: ``words`` are the weights of the question's words in it, ``around`` of those near it."""
 
-    __slots__ = ("_around", "_extra", "_factor", "begin", "words", "worth")
+    __slots__ = ("_factor", "_near", "begin", "words", "worth")
 
     def __init__(
         self, begin: int, words: dict[str, float], around: dict[str, float], extra: float, factor: float
     ) -> None:
-        self.begin, self.words, self._extra, self._factor = begin, words, extra, factor
-        self._around = {stem: weight for stem, weight in around.items() if stem not in words}
-        self._weigh()
+        self.begin, self.words, self._factor = begin, words, factor
+        self._near = extra + _BY_PROMPT * sum([weight for stem, weight in around.items() if stem not in words])
+        self.worth = factor * (sum(words.values()) + self._near)
 
     def __lt__(self, other: _Line) -> bool:
         return (self.worth, self.begin) < (other.worth, other.begin)
@@ -182,15 +182,11 @@ class _Line:
     def repeat(self, words: dict[str, float]) -> None:
         """Count less for words that are shown already."""
         self.words = {stem: weight * _AGAIN if stem in words else weight for stem, weight in self.words.items()}
-        self._weigh()
-
-    def _weigh(self) -> None:
-        around = _BY_PROMPT * sum(self._around.values())
-        self.worth = self._factor * (sum(self.words.values()) + around + self._extra)
+        self.worth = self._factor * (sum(self.words.values()) + self._near)
 
 
 def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> list[_Line]:
-    """Return the lines that may answer, in no order."""
+    """Return the lines that may answer, in no order; at most twice as many as are quoted."""
     own, prompts = _matches(session, question)
     # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
     strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
@@ -213,7 +209,7 @@ def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> li
         line = _Line(begin, words, around, extra, session.factor(begin, question.kinds))
         if line.worth > 0:
             lines.append(line)
-    return lines
+    return sorted(lines)[-2 * _QUOTES :]
 
 
 def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
