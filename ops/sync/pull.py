@@ -1,7 +1,7 @@
 """Pulling another machine: its documents go below ``machines/NAME`` of each collection, its tombstones apply here.
 
 The tree is another's text: names and sizes are checked, and no link is made. Nothing is written outside the
-collections' folders, and the redaction policy applies to every document.
+collections' folders, and the redaction policy applies to every document and its name.
 """
 
 from __future__ import annotations
@@ -186,6 +186,8 @@ def _wanted(tree: dict[str, Blob], folders: dict[str, str], other: str, pulled: 
             pulled.skip("a collection that is not configured here")
         elif not relative or relative.split("/")[0] == MACHINES or not is_plain(path):
             pulled.skip("a name that is not taken")
+        elif clean(path, {}) != path:
+            pulled.skip("a name that holds a secret")
         elif len(os.fsencode(join(folders[collection], MACHINES, other, relative))) > _PATH_BYTES:
             pulled.skip("a name that is too long")
         elif blob.size > LARGEST:

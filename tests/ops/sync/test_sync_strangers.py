@@ -282,6 +282,17 @@ def test_what_another_machine_sends_is_redacted_before_it_is_written(one: Machin
     assert (one.sync()["kept"], place.exists()) == ([], False)
 
 
+def test_a_document_with_a_secret_in_its_name_is_not_written(one: Machine) -> None:
+    one.sync()
+    _evil(Path(one.remote), {f"brain/{KEY}.md": b"# Deploy\n", f"inbox/{KEY}/x.md": b"x\n", "brain/y.md": b"y\n"})
+    report = one.sync()
+    assert (report["added"], report["skipped"]) == (1, {"a name that holds a secret": 2})
+    inside = [path for path in Path(one.home.root).rglob("*") if "sync.git" not in path.parts]
+    assert [
+        str(path) for path in inside if KEY in str(path) or (path.is_file() and KEY.encode() in path.read_bytes())
+    ] == []
+
+
 def test_what_was_laid_down_before_there_was_a_policy_is_redacted_by_the_next_sync(one: Machine) -> None:
     one.sync()
     body = f"# Deploy\n\nThe key is {KEY} of the bucket.\n".encode()
