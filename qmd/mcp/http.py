@@ -254,6 +254,9 @@ def serve(service: ToolServer, host: str, port: int, home: Home | None = None) -
     except OverflowError:
         print(f"Cannot listen on {shown(host)}:{port}: a port is at most 65535", file=sys.stderr)
         return 1
+    except UnicodeError:  # by the codec of host names, for a part that is empty or longer than 63 letters
+        print(f"Cannot listen on {shown(host)}:{port}: this is no name of a host", file=sys.stderr)
+        return 1
     return asyncio.run(_serve(service, host, sockets, guard, home))
 
 

@@ -84,12 +84,12 @@ _RECORD = frozenset(
 )
 # Words that ask for the record of what was read.
 _READING = frozenset(
-    """browse browsed browsing read reading surf surfed surfing viewed viewing visit visited visiting watch watched
-    watching""".split()
+    """browse browsed browsing google googled googling read reading searched searching surf surfed surfing viewed
+    viewing visit visited visiting watch watched watching""".split()
 )
 _READ = _READING | frozenset(
-    """article articles blogs internet link links online page pages paper papers posts site sites tab tabs url urls web
-    webpage webpages website websites""".split()
+    """article articles blog blogs internet link links online page pages paper papers posts site sites tab tabs url
+    urls web webpage webpages website websites""".split()
 )
 # Words that ask for the latest, without a date; ``dates.may_concern_time`` looks for them.
 _NEWEST = frozenset("last latest newest recent previous".split())

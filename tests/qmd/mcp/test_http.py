@@ -374,6 +374,14 @@ def test_an_impossible_port_is_an_error(shared: World) -> None:
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize("host", ["9" * 400, "a..b", "../x"])
+def test_an_impossible_host_is_an_error(shared: World, host: str) -> None:
+    refused = shared.run("--http", "--host", host)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("Cannot listen on ")
+    assert "Traceback" not in refused.stderr
+
+
 def test_many_clients_at_once_are_all_answered(site: Site) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

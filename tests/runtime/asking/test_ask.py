@@ -223,6 +223,9 @@ _READ = [
     "what did I watch {}",
     "which tabs did I have open {}",
     "what links did I open {}",
+    "what did I google {}",
+    "what was I searching for {}",
+    "which blog posts did I read {}",
 ]
 
 
