@@ -56,22 +56,24 @@ def hooks_fire(context: CheckContext) -> Iterator[Finding]:
 def skills_current(context: CheckContext) -> Iterator[Finding]:
     """Installed skills are there and up to date."""
     try:
-        if not installed.read(context.home)["skills"]:
+        recorded = installed.read(context.home)["skills"]
+        if not recorded:
             return
-        found = skills.status(context.home, os.path.join(claude_folder(context.environ), "skills"))
+        found = skills.status(context.home, skills.folder(context.environ))
     except (BrainError, OSError):
         return  # reported by ``record``
     for skill in found:
         if skill["state"] in ("missing", "outdated"):
-            yield Finding(
-                f"skill:{skill['name']}", "notice", f"{skill['path']} is {skill['state']}", "brain skills install"
-            )
+            path = skill["path"]
+            fix = skills.install_command(context.environ, path, recorded.get(path), force=False)
+            yield Finding(f"skill:{skill['name']}", "notice", f"{path} is {skill['state']}", fix)
 
 
 def skills_run(context: CheckContext) -> Iterator[Finding]:
     """Each command that an installed skill names runs from an empty environment, as an agent may start it."""
     try:
-        found = skills.status(context.home, os.path.join(claude_folder(context.environ), "skills"))
+        recorded = installed.read(context.home)["skills"]
+        found = skills.status(context.home, skills.folder(context.environ))
     except (BrainError, OSError):
         return  # reported by ``record``
     naming: dict[str, list[dict[str, Any]]] = {}
@@ -83,8 +85,13 @@ def skills_run(context: CheckContext) -> Iterator[Finding]:
         if why := _why_not(command):
             more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
             said = f"{chosen[0]['path']}{more} names `{command}`, which an agent cannot run: {why}"
-            force = " --force" if any(skill["state"] == "edited" for skill in chosen) else ""
-            yield Finding("skills-run", "warning", said, f"brain skills install{force}")
+            edited = any(skill["state"] == "edited" for skill in chosen)
+            # Skills lie in a folder for each kind of agent, and one command writes one folder.
+            fixes = dict.fromkeys(
+                skills.install_command(context.environ, path, recorded.get(path), force=edited)
+                for path in (skill["path"] for skill in chosen)
+            )
+            yield Finding("skills-run", "warning", said, "; ".join(fixes))
 
 
 def _why_not(command: str) -> str:

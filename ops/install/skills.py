@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from os.path import basename, dirname, expanduser, isdir, join
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from core.document import render, split
@@ -47,6 +48,14 @@ def folder(environ: Mapping[str, str], *, dest: str = "", agents: bool = False) 
     if dest:
         return os.path.abspath(expanduser(dest))
     return expanduser("~/.agents/skills") if agents else join(claude_folder(environ), "skills")
+
+
+def install_command(environ: Mapping[str, str], path: str, record: Mapping[str, Any] | None, *, force: bool) -> str:
+    """Return the command that writes the skill at ``path`` again where it is, in the form that ``record`` names."""
+    where = dirname(dirname(path))
+    agents = bool(record and record["agents"])
+    dest = "" if where == folder(environ, agents=agents) else f" --dest {quote(where)}"
+    return f"brain skills install{' --agents' * agents}{dest}{' --force' * force}"
 
 
 def scopes(given: Iterable[str]) -> dict[str, list[str]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from brain import main
 from core import clock, telemetry
 from core.config import load
 from core.home import Home
@@ -131,7 +133,7 @@ def test_skills_run_their_command_from_an_empty_environment(
     (found,) = [each for each in examine(well)["findings"] if each["id"] == "skills-run"]
     assert found["severity"] == "warning"
     assert str(tool) in found["evidence"]
-    assert found["fix"] == "brain skills install"
+    assert found["fix"] == f"brain skills install --dest {tmp_path / 'skills'}"
 
 
 def test_a_skill_that_calls_a_brain_of_no_path_is_found(well: Home, tmp_path: Path) -> None:
@@ -140,7 +142,24 @@ def test_a_skill_that_calls_a_brain_of_no_path_is_found(well: Home, tmp_path: Pa
     path.write_bytes(skills.content("brain-ask"))  # as earlier versions wrote it
     (found,) = [each for each in examine(well)["findings"] if each["id"] == "skills-run"]
     assert str(path) in found["evidence"]
-    assert found["fix"] == "brain skills install --force"
+    assert found["fix"] == f"brain skills install --dest {tmp_path / 'skills'} --force"
+
+
+@pytest.mark.parametrize("agents", [False, True])
+@pytest.mark.parametrize("dest", ["", "other skills"])
+def test_the_fix_of_a_skill_writes_the_folder_where_the_skill_is(
+    well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agents: bool, dest: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    where = skills.folder(os.environ, dest=str(tmp_path / dest) if dest else "", agents=agents)
+    skills.install(well, where, {}, agents=agents)
+    Path(where, "brain-ask", "SKILL.md").write_bytes(skills.content("brain-ask"))
+    Path(where, "brain-why", "SKILL.md").unlink()
+    found = [each for each in examine(well)["findings"] if each["id"] in ("skills-run", "skill:brain-why")]
+    assert len(found) == 2
+    for each in found:
+        assert main(shlex.split(each["fix"])[1:]) == 0
+    assert not [each for each in examine(well)["findings"] if each["id"].startswith("skill")]
 
 
 @pytest.mark.parametrize(("before", "after", "kept"), [(["stop"], ["stop"], True), (["stop"], ["prompt"], False)])
