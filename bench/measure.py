@@ -99,6 +99,7 @@ def environment(home: Path) -> dict[str, str]:
         **kept,
         "HOME": str(DATA),
         "BRAIN_HOME": str(home),
+        "BRAIN_SERVE": "off",
         "CLAUDE_CONFIG_DIR": str(NOWHERE),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

@@ -71,7 +71,7 @@ class Config:
     """The validated configuration.
 
     ``path`` is the file it was read from, for ``home``. The other attributes are what each question needs: ``asked``,
-    the collections that are asked without being named; ``timeout_s``; ``serve`` (``on-demand``, ``off`` or "");
+    the collections that are asked without being named; ``timeout_s``; ``serve`` (``auto``, ``on-demand`` or ``off``);
     ``reranks``; ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the
     ``provider/model`` of the vectors.
     """
@@ -87,7 +87,7 @@ class Config:
         self.asked = [name for name, each in self.collections.items() if each.include_by_default]
         ask = self.section("ask")
         self.timeout_s = float(ask.get("timeout_s") or TIMEOUT_S)
-        self.serve, self.reranks = str(ask.get("serve") or ""), ask.get("rerank") is True
+        self.serve, self.reranks = str(ask.get("serve") or "auto"), ask.get("rerank") is True
         self.keeps_questions = self.section("telemetry").get("query_text") is True
         self.sources = self.section("sources")
         self.space = "/".join(embedder(self.section("embedding")))

@@ -132,7 +132,7 @@ ASK = {
     "timeout_s": _number("a number of seconds above 0", 0, 1e9, "timeout_s: 10", above=True),
     # YAML 1.1 reads a bare off as false.
     "serve": Rule(
-        object, lambda value: value in (False, "off", "on-demand"), "be on-demand or off", "serve: on-demand"
+        object, lambda value: value in (False, "off", "auto", "on-demand"), "be auto, on-demand or off", "serve: auto"
     ),
     "rerank": _flag("rerank: true"),
 }

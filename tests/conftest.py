@@ -72,6 +72,7 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_HOME", str(world / "home"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(world / "claude"))
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("BRAIN_SERVE", "off")  # a test that starts a resident process says so, and ends it
     # A command that lowers its priority, such as `brain embed`, would slow down all later tests of this worker.
     monkeypatch.setattr(os, "nice", lambda _: 0)
     for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "NO_COLOR", "EDITOR", "VISUAL"):

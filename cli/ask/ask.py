@@ -115,10 +115,13 @@ def run(args: Args, context: Context) -> int:
         context.emit(envelope, is_clean=True)
     else:
         _print(envelope, args, context)
-    if settings.serve == "on-demand" and not context.fields.get("warm") and not other_engine(context.environ):
-        from runtime.resident.control import on_demand
+    embedded = envelope["freshness"]["semantic"]["as_of"]
+    is_ours = settings.serve != "off" and not other_engine(context.environ)
+    if is_ours and not context.fields.get("warm") and (embedded or settings.serve == "on-demand"):
+        from runtime.resident.starting import after
 
-        context.fields["started"] = on_demand(context.home, context.environ)
+        sys.stdout.flush()
+        context.fields["started"] = after(context.home, settings, context.environ, envelope)
     return OK if envelope["hits"] else NO_RESULTS
 
 

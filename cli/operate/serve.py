@@ -23,6 +23,8 @@ COMMAND = Command(
         Option("--status", help="whether it runs, and what it takes"),
         Option("--idle", metavar="TIME", help="end after so long without a question (15m)", convert=duration),
         Option("--memory", metavar="MB", help="the most that it may take, its model included (600)", convert=whole),
+        Option("--auto", help="as a question starts it: on mains, with memory to spare, at most 250 MB"),
+        Option("--detached", help="leave the terminal, the folder and the open files that it was started with"),
         Option("--watch", help="watch sources and collections as well (brain watch); then it does not end when idle"),
     ),
     examples=(
@@ -39,6 +41,8 @@ def run(args: Args, context: Context) -> int:
     """Serve, or look after the process that does."""
     if args.start + args.stop + args.status > 1:
         raise BadInput("--start, --stop and --status exclude each other", "brain serve --help")
+    if (args.start or args.stop or args.status) and (args.auto or args.detached):
+        raise BadInput("--auto and --detached are for a process in the foreground", "brain serve --auto")
     if (args.stop or args.status) and (args.idle or args.memory or args.watch):
         said = "--idle, --memory and --watch are for a process that is being started"
         raise BadInput(said, "brain serve --start --idle 1h")
@@ -55,8 +59,21 @@ def run(args: Args, context: Context) -> int:
     from runtime.resident.server import IDLE_S, MEMORY_BYTES, serve
 
     context.home.make()
-    memory = args.memory << 20 if args.memory else MEMORY_BYTES
-    done = serve(context.home, idle_s=args.idle or IDLE_S, memory_bytes=memory, watch=args.watch)
+    if args.detached:
+        from runtime.resident.starting import detach
+
+        detach(context.home)
+    most = MEMORY_BYTES
+    if args.auto:
+        from runtime.resident import starting, thrift
+
+        most = thrift.MEMORY_BYTES
+        if why := thrift.obstacle():
+            starting.postpone(context.home, thrift.LATER_S)
+            context.fields["reason"] = why
+            return OK
+    memory = args.memory << 20 if args.memory else most
+    done = serve(context.home, idle_s=args.idle or IDLE_S, memory_bytes=memory, watch=args.watch, auto=args.auto)
     context.fields["reason"] = done["reason"]
     for name, count in done["watched"].items():
         context.fields[f"n_{name}"] = count

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.child import run
 from ops.checks.finding import CheckContext, Finding
 from ops.install import program
-from runtime.resident import control
+from runtime.resident import starting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _is_ours(words: list[str], root: str, process: object) -> bool:
     """Return True if a command line runs a command on this home that should end by itself."""
     import psutil
 
-    names = ["brain", *after] if (after := control.words_after(words)) else [os.path.basename(word) for word in words]
+    names = ["brain", *after] if (after := starting.words_after(words)) else [os.path.basename(word) for word in words]
     at = next((index for index, name in enumerate(names) if name in ("brain", "brain.py")), -1)
     if at < 0 or at + 1 >= len(names) or names[at + 1] in _LASTING or names[at + 1 : at + 3] == ["qmd", "mcp"]:
         return False

@@ -30,16 +30,16 @@ def answer(
 ) -> tuple[dict[str, Any], bool]:
     """Return (the envelope, True if a resident process gave it), within the request's time. Raises as ``Asker.ask``.
 
-    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says. Where that is configured, a resident
-    process is started for later questions.
+    With ``builtin`` this program's engine answers, whatever ``BRAIN_QMD`` says. A resident process is started for later
+    questions, where that helps.
     """
     environ = {**environ, "BRAIN_QMD": ""} if builtin else environ
     question = validate(question, literal=request.literal)
     found, how = find_answer(home, config, question, request, environ)
-    if config.serve == "on-demand" and not how.get("warm") and not other_engine(environ):
+    if config.serve != "off" and not how.get("warm") and not other_engine(environ):
         from runtime.resident.control import on_demand
 
-        on_demand(home, environ)
+        on_demand(home, config, environ, found)
     return found, how.get("warm", False)
 
 

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from os.path import abspath, dirname, join
+from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineTimeout, Internal, LockContention, Refused
 from core.files import read_or_none
 from core.locks import FileLock
 from runtime.resident import client
+from runtime.resident.starting import command, environment, is_due, options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from core.config import Config
     from core.home import Home
 
-_ROOT = dirname(dirname(dirname(abspath(__file__))))
-_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
-_TRIED = "serve.tried"
-# The pause after a failed start: not every question starts the process again.
-_AGAIN_S = 60.0
 _START_S = 20.0
 _STOP_S = 6.0
 _POLL_S = 0.05
@@ -59,29 +55,19 @@ def holder(home: Home) -> int | None:
             return 0
 
 
-def command() -> list[str]:
-    """Return the words that start brain as this process was: the same interpreter, the same code."""
-    return [sys.executable, "-P", "-c", _CODE, _ROOT]
-
-
-def words_after(line: Sequence[str]) -> list[str]:
-    """Return the words after ``command()`` in another process's command line, [] if it begins otherwise."""
-    return list(line[5:]) if list(line[1:4]) == ["-P", "-c", _CODE] else []
-
-
-def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+def spawn(home: Home, environ: Mapping[str, str], given: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start ``brain serve``, detached from this process. It ends at once if another one serves the home.
 
     Raises OSError.
     """
     home.make()
     child = subprocess.Popen(  # noqa: S603  # our own interpreter and code
-        [*command(), "serve", *options],
+        [*command(), "serve", *given],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=home.root,
-        env={**environ, "BRAIN_HOME": home.root, "BRAIN_INBOX_DIR": home.inbox, "BRAIN_SURFACE": "launchd"},
+        env=environment(home, environ),
         start_new_session=True,
     )
     # Wait for it, so that it leaves no zombie if this process lives longer.
@@ -89,31 +75,26 @@ def spawn(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -
     return child
 
 
-def on_demand(home: Home, environ: Mapping[str, str]) -> bool:
-    """Start it for later questions, unless that was tried a moment ago; return True if it was started now."""
-    mark = join(home.state, _TRIED)
+def on_demand(home: Home, config: Config, environ: Mapping[str, str], envelope: Mapping[str, Any]) -> bool:
+    """Start it for later questions, unless that was tried a moment ago; return True if it was started now.
+
+    ``envelope`` is the answer of the question that found none.
+    """
+    if not is_due(home, config, environ, envelope) or holder(home) is not None:
+        return False
     try:
-        if time.time() - os.stat(mark).st_mtime < _AGAIN_S:
-            return False
+        spawn(home, environ, options(config) or ())
     except OSError:
-        home.make()
-    try:
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(mark)
-        if holder(home) is not None:
-            return False
-        spawn(home, environ)
-    except OSError:
-        return False  # a home that cannot be written to has none
+        return False  # no process or memory to be had
     return True
 
 
-def start(home: Home, environ: Mapping[str, str], options: Sequence[str] = ()) -> dict[str, Any]:
+def start(home: Home, environ: Mapping[str, str], given: Sequence[str] = ()) -> dict[str, Any]:
     """Start the process if none runs and return its status. Raises Internal if it ends at once, EngineTimeout."""
     found = status(home)
     if found["running"]:
         return {**found, "started": False}
-    child = spawn(home, environ, options)
+    child = spawn(home, environ, given)
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
         code = child.poll()

@@ -26,8 +26,10 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from runtime.resident.
 # A model that did not load is not tried again for so long.
 _RETRY_S = 60.0
 _END_S = 2.0
-# The data segment that the shipped model needs (320 MB are too little); another model may need more.
-MODEL_BYTES = 340 << 20
+# The data segment that the shipped model needs to load (320 MB are too little); another model may need more.
+_LOADING_BYTES = 340 << 20
+# What the process of the shipped model takes once it has loaded: 160 MB, and vectors.
+MODEL_BYTES = 200 << 20
 # How libraries and the system say that there is no memory to be had.
 _NO_MEMORY = ("bad_alloc", "MemoryError", "allocate memory", "out of memory")
 # A child that works on one question for longer gets no other one: its asker would wait in vain.
@@ -164,6 +166,11 @@ class Model:
         """Return a model in memory is no reason to stay."""
         return False
 
+    def settling(self) -> bool:
+        """Return True while the model loads, which takes twice as much as answering."""
+        with self._lock:
+            return self._child is not None and self._hello is None
+
     def tick(self, now: float) -> None:
         """End an idle child, and record a child that has ended by itself."""
         with self._lock:
@@ -236,7 +243,9 @@ class Model:
         threading.Thread(target=self._listen, args=(child, self._said), name="model", daemon=True).start()
         try:
             assert child.stdin is not None
-            job = {"embedding": section, "memory_bytes": self._memory}
+            # The server counts what the process takes once it has loaded; the kernel bounds the loading.
+            most = self._memory if self._memory < MODEL_BYTES else max(self._memory, _LOADING_BYTES)
+            job = {"embedding": section, "memory_bytes": most}
             child.stdin.write(json.dumps(job).encode() + b"\n")
             child.stdin.flush()
         except OSError as error:

@@ -40,8 +40,9 @@ class Role(Protocol):
     ``operations`` maps a message's name to a function from the message to the answer. It is called from any thread; its
     BrainError becomes the caller's. ``tick`` is called about once a second by the thread that accepts callers, so slow
     work needs a thread of the role; its exception is kept and shown by ``status``. A ``busy`` role keeps the process
-    from ending when idle. The child processes (``pids``) count against the memory limit; ``relieve`` asks for memory
-    at once. After ``stop`` nothing of the role is left.
+    from ending when idle. A ``settling`` role takes memory for a moment that it gives back. The child processes
+    (``pids``) count against the memory limit; ``relieve`` asks for memory at once. After ``stop`` nothing of the role
+    is left.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Role(Protocol):
     def start(self) -> None: ...
     def tick(self, now: float) -> None: ...
     def busy(self) -> bool: ...
+    def settling(self) -> bool: ...
     def pids(self) -> list[int]: ...
     def relieve(self, why: str) -> None: ...
     def status(self) -> dict[str, Any]: ...
@@ -96,6 +98,9 @@ class Asking:
             each.close()
 
     def busy(self) -> bool:
+        return False
+
+    def settling(self) -> bool:
         return False
 
     def pids(self) -> list[int]:
@@ -277,6 +282,10 @@ class Watching:
     def busy(self) -> bool:
         """Watching is a reason to stay."""
         return self._run is not None
+
+    def settling(self) -> bool:
+        """What it takes, it keeps."""
+        return False
 
     def pids(self) -> list[int]:
         """Return none: its children are runs that end, like those of a schedule."""

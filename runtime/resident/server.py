@@ -218,7 +218,7 @@ class Server:
             there = False
         if not there:
             return self.end("its socket is gone")
-        if self._resident() > self._memory:
+        if self._resident() > self._memory and not any(role.settling() for role in self._roles):
             for role in self._roles:
                 role.relieve("it took more memory than it may")
             if self._resident() > self._memory:
@@ -270,28 +270,35 @@ def serve(
     idle_s: float = IDLE_S,
     memory_bytes: int = MEMORY_BYTES,
     watch: bool = False,
+    auto: bool = False,
 ) -> dict[str, Any]:
     """Serve a home with all the roles there are.
 
     With ``watch`` (or ``serve: {watch: true}`` in collections.yml) it watches as well, and no model is loaded before
-    something is asked. Returns {"reason" (why it ended), "watched" (counts, empty if it did not watch)}. Raises as
-    ``Server.run``, EngineMissing where there is neither an index nor a watch that would make one.
+    something is asked. With ``auto`` the process ends when the machine cannot spare it any more
+    (``runtime.resident.thrift``). Returns {"reason" (why it ended), "watched" (counts, empty if it did not watch)}.
+    Raises as ``Server.run``, EngineMissing where there is neither an index nor a watch that would make one.
     """
     from core.config import load
     from runtime.resident import control
     from runtime.resident.encoder import Model
     from runtime.resident.model import limit
     from runtime.resident.roles import Asking, Watching
+    from runtime.resident.starting import command
+    from runtime.resident.thrift import Thrift
 
     watch = watch or load(home).section("serve").get("watch") is True
     if not watch and not os.path.exists(home.index):
         raise EngineMissing(f"there is no index yet at {home.index}", "brain index")
     limit(memory_bytes)
     model = Model(os.environ, memory_bytes, idle_s)
-    watching = Watching(home, control.command(), taken=watch)
+    watching = Watching(home, command(), taken=watch)
     roles: list[Role] = [model, Asking(home, model, warm=not watch), watching]
+    thrift = Thrift()
+    server = Server(home, [*roles, thrift] if auto else roles, idle_s=idle_s, memory_bytes=memory_bytes)
+    thrift.end = server.end
     try:
-        reason = Server(home, roles, idle_s=idle_s, memory_bytes=memory_bytes).run()
+        reason = server.run()
     except LockContention:
         raise LockContention(
             f"brain serve runs already for this home (process {control.holder(home)})", "brain serve --status"

@@ -78,6 +78,7 @@ def _environ(world: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(world / "user"),
         "BRAIN_HOME": str(world / "home"),
+        "BRAIN_SERVE": "off",
         "TZ": "UTC",
         "PYTHONPATH": str(ROOT),
         "LC_ALL": "C.UTF-8",

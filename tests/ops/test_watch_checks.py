@@ -19,7 +19,7 @@ from core.locks import FileLock
 from ops.checks import engine
 from ops.checks.finding import CheckContext
 from ops.checks.surfaces import watch
-from runtime.resident import control
+from runtime.resident import control, starting
 from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
 from runtime.watching.watching import Watcher
@@ -93,7 +93,7 @@ def test_a_run_of_the_process_that_watches_is_known_for_one_of_ours() -> None:
         def environ() -> dict[str, str]:
             return {"BRAIN_HOME": "/somewhere"}
 
-    words = [*control.command(), "index", "--new"]
+    words = [*starting.command(), "index", "--new"]
     assert engine._is_ours(words, "/somewhere", Process())
-    assert not engine._is_ours([*control.command(), "serve"], "/somewhere", Process())
+    assert not engine._is_ours([*starting.command(), "serve"], "/somewhere", Process())
     assert not engine._is_ours(words, "/elsewhere", Process())

@@ -342,7 +342,10 @@ def test_no_signal_leaves_its_model_process_behind(shelf: Shelf, brain: Brain, n
     assert os.path.lexists(shelf.home.socket) is (number == signal.SIGKILL)
 
 
-def test_it_is_started_by_a_question_where_that_is_configured(shelf: Shelf, brain: Brain) -> None:
+def test_it_is_started_by_a_question_where_that_is_configured(
+    shelf: Shelf, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BRAIN_SERVE")
     set_serve(shelf, "on-demand")
     assert ask(brain, "walrus")["hits"]
     assert (last_row(shelf.home)["started"]) is True

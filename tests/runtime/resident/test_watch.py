@@ -22,7 +22,7 @@ from core.config import load
 from core.errors import LOCKED, LockContention
 from core.home import Home
 from core.locks import FileLock
-from runtime.resident import client, control, roles
+from runtime.resident import client, control, roles, starting
 from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
 from runtime.watching.watching import LONGEST_STOP_S, Watcher
@@ -113,7 +113,7 @@ def test_configuration_turns_it_on(watched: Home, brain: Brain) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_in_the_foreground_it_says_what_was_done_when_it_is_ended(home: Home, number: signal.Signals) -> None:
     child = subprocess.Popen(
-        [*control.command(), "watch", "--json"],
+        [*starting.command(), "watch", "--json"],
         stdout=subprocess.PIPE,
         env={**os.environ, "BRAIN_HOME": home.root},
     )
