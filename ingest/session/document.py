@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from core import clock
 from core.document import Failure, Timestamp
 from core.text import one_line
+from ingest.session import titles
 from ingest.session.session import (
     COMMAND,
     COMMENTARY,
@@ -55,23 +56,13 @@ if TYPE_CHECKING:
         def reasoning(self) -> list[str]: ...
 
 
-MAX_TITLE = 120
-UNTITLED = "Untitled session"
-_PLAN = "Implement the following plan:"
-
-# Slash commands that are no subject of a session.
-_HOUSEKEEPING = frozenset(
-    """
-    /agents /clear /color /compact /config /context /cost /doctor /effort /exit /fast /help /hooks /ide /login /logout
-    /mcp /memory /model /permissions /plugin /quit /reload-plugins /rename /resume /skills /status /statusline
-    /terminal-setup /theme /usage /vim
-    """.split()
-)
-
 USER, ASSISTANT, TASK, SUBAGENT = "user", "assistant", "task", "subagent"
 COMPACTION = "compaction"
 # The assistant's words while it works, if its tool marks them, with its tool calls.
 WORKING = "commentary"
+# The roles of turns that name a session if no person's request does, each group with the least number of telling words:
+# an agent's "Because." names nothing.
+_NAMING = ((1, (COMPACTION, RECAP)), (1, (TEAMMATE,)), (2, (ASSISTANT, WORKING)), (1, (TASK,)), (2, (SUBAGENT,)))
 
 _MACHINE = frozenset((TEXT, TOOL, THINKING, COMMENTARY))
 # Commands that only end or begin a transcript.
@@ -186,53 +177,16 @@ def _kept(events: list[Event], copies: list[SessionBuilder]) -> list[Event]:
 
 
 def _title(by_time: list[SessionBuilder], found: list[Turn], task: str, person: str) -> str:
-    """Return a title: given by a person, by a model, a summary of these records, the task, the first prompt."""
+    """Return a title: given by a person, by a model, a summary of these records, the task, else the turns'."""
     summaries = [summary for each in by_time for summary in each.summaries]
     uuids = set[str]().union(*(each.uuids for each in by_time)) if summaries else set[str]()
-    given = _first_of(
+    given = (
         _latest(each.title for each in by_time),
         _latest(each.machine_title for each in by_time),
         _latest(text for leaf, text in summaries if leaf in uuids),
         task,
     )
-    return given or _title_of_turns(found, person) or UNTITLED
-
-
-def _first_of(*candidates: str) -> str:
-    """Return the first candidate that is not empty, as one line of at most 120 characters, or ""."""
-    for candidate in candidates:
-        if candidate and (line := one_line(candidate[:4000], MAX_TITLE)):
-            return line
-    return ""
-
-
-def _title_of_turns(turns: list[Turn], person: str) -> str:
-    """Return the first line of a turn: ``person``'s before commands, machines' last; or ""."""
-    for roles in ((person,), ("command",), ("teammate", "compaction", "recap"), (ASSISTANT,), (TASK,)):
-        for turn in turns:
-            if turn.role not in roles:
-                continue
-            for item, text in turn.blocks():
-                if item and turn.role == "command":
-                    text = text.removeprefix("- ").removeprefix("! ")
-                    if text.split(" ", 1)[0] in _HOUSEKEEPING:
-                        continue
-                line = _headline(text)
-                if line:
-                    return line
-    return ""
-
-
-def _headline(text: str) -> str:
-    text = text[:4000].strip().removeprefix(_PLAN).lstrip()
-    while text.startswith("[Image #") and "]" in text:
-        text = text.partition("]")[2].lstrip()
-    text = text.replace("\\\n", "\n")  # a line continued in the terminal
-    if text.startswith("#"):
-        text = text.lstrip("#").lstrip()
-        first, _, rest = text.partition("\n")
-        text = first if first.strip() else rest
-    return one_line(text, MAX_TITLE)
+    return titles.title(given, found, ((1, (person, COMMAND)), *_NAMING))
 
 
 def _oldest_first(each: SessionBuilder) -> tuple[str, int, str]:
