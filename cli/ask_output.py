@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 _NEAREST = "Nothing clearly answers this. Nearest:"
+_LESS_CLEAR = "--- less clear from here on ---"
 
 
 def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = ()) -> None:
@@ -29,6 +30,7 @@ def plain(envelope: dict[str, Any], within: Sequence[str] = ()) -> str:
     """Return the envelope as text without any styling."""
     lines = [_NEAREST, ""] if envelope.get("nearest") else []
     for hit in envelope["hits"] or envelope.get("nearest", ()):
+        lines += [_LESS_CLEAR, ""] if _begins_rest(hit, envelope) else []
         lines += [f"{hit['rank']}. {_line(hit['title'])}", f"   {_about(hit)}", f"   {_where(hit)}"]
         lines += [f"   | {line}" for line in _snippet(hit)]
         lines += [f"   > {hit['resume']}"] if hit["resume"] else []
@@ -49,6 +51,8 @@ def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
     if envelope.get("nearest"):
         console.print(Text(_NEAREST + "\n", style="yellow"))
     for hit in envelope["hits"] or envelope.get("nearest", ()):
+        if _begins_rest(hit, envelope):
+            console.print(Text(_LESS_CLEAR + "\n", style="yellow"))
         heading = Text(f"{hit['rank']}. ", style="bold")
         heading.append(_line(hit["title"]), style="bold cyan")
         console.print(heading, overflow="ellipsis", no_wrap=True)
@@ -65,6 +69,11 @@ def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
         console.print()
     for line in _footer(envelope, within):
         console.print(Text(line, style="dim"))
+
+
+def _begins_rest(hit: dict[str, Any], envelope: dict[str, Any]) -> bool:
+    """Return True if the scores fall off before this hit; another engine says nothing about that."""
+    return bool(envelope["hits"]) and hit["rank"] == envelope.get("clear", 0) + 1 > 1
 
 
 def _about(hit: dict[str, Any]) -> str:

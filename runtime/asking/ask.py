@@ -441,9 +441,9 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     """Return the envelope (docs/ask.md)."""
 
     def entries(hits: list[Hit]) -> list[dict[str, Any]]:
-        twins, explain = inquiry.twins, inquiry.request.explain
+        twins, explain, span = inquiry.twins, inquiry.request.explain, inquiry.span
         return [
-            envelope.entry(rank, hit, asker.config, inquiry.now, twin=twins.get(hit.id), explain=explain)
+            envelope.entry(rank, hit, asker.config, inquiry.now, twin=twins.get(hit.id), explain=explain, span=span)
             for rank, hit in enumerate(hits, 1)
         ]
 
@@ -466,6 +466,9 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
             answer["nearest"] = entries(inquiry.nearest)
         if inquiry.days is not None:
             answer["days"] = inquiry.days
+    if inquiry.span is not None:
+        answer["dates"] = envelope.dates_asked(inquiry.span)
+    answer["clear"] = envelope.clear([hit.score for hit in inquiry.hits])
     answer["hits"] = entries(inquiry.hits)
     answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
     return answer

@@ -15,6 +15,7 @@ from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     import apsw
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.search.snippets import Hit
+    from runtime.dates.dates import Span
 
 SCHEME = "qmd://"
 FRESH_DAYS = 1
 _DOCID_DIGITS = 6
+# A hit with a smaller share of the score above it does not clearly answer (docs/ask.md).
+_FALL = 0.8
 # Characters that no shell interprets.
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
@@ -83,12 +87,39 @@ def as_shown(found: dict[str, Any]) -> dict[str, Any]:
     return cleaned
 
 
+def clear(scores: Sequence[float]) -> int:
+    """Return how many of the best hits come before the scores fall off: the first by less than four fifths."""
+    for place in range(1, len(scores)):
+        if scores[place] < _FALL * scores[place - 1]:
+            return place
+    return len(scores)
+
+
+def dates_asked(span: Span) -> dict[str, str]:
+    """Return the date that a question names: its ``phrase``, and the days ``since`` and ``until`` (ISO, inclusive)."""
+    first, last = dates.day_of(span.since), dates.day_of(span.until - 1)
+    return {"phrase": span.phrase, "since": dates.day_iso(first), "until": dates.day_iso(last)}
+
+
+def off_date(asked: dict[str, str]) -> str:
+    """Return the warning of a hit from other days than a question names."""
+    since, until = asked["since"], asked["until"]
+    return f'not from "{asked["phrase"]}" ({since if since == until else f"{since} to {until}"})'
+
+
 def entry(
-    rank: int, hit: Hit, config: Config, now: int, *, twin: Hit | None = None, explain: bool = False
+    rank: int,
+    hit: Hit,
+    config: Config,
+    now: int,
+    *,
+    twin: Hit | None = None,
+    explain: bool = False,
+    span: Span | None = None,
 ) -> dict[str, Any]:
     """Return the ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
 
-    ``twin`` is the other representation of the hit.
+    ``twin`` is the other representation of the hit. ``span`` is the date that the question names.
     """
     days, label = age(hit.date, now)
     source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
@@ -118,8 +149,14 @@ def entry(
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
         result["superseded_by"] = successor
-    if successor or is_stale(days):
-        result["warning"] = "; ".join(filter(None, (successor and f"superseded by {successor}", age_warning(days))))
+    # Of a document without a date of its own nothing is known.
+    is_off = span is not None and hit.dated and not span.match(hit.date, hit.ended)
+    if is_off:
+        result["off_date"] = True
+    if successor or is_off or is_stale(days):
+        other = off_date(dates_asked(span)) if span is not None and is_off else None
+        said = (successor and f"superseded by {successor}", other, age_warning(days))
+        result["warning"] = "; ".join(filter(None, said))
     if not hit.dated:
         result["date_source"] = "mtime"
     if twin is not None:

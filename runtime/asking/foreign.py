@@ -20,7 +20,7 @@ from qmd.search.snippets import Hit
 from runtime.asking import absence
 from runtime.asking.ask import Asker, Inquiry, validate_question, wait_ms
 from runtime.asking.chronology import date_boost
-from runtime.asking.envelope import SCHEME, entry
+from runtime.asking.envelope import SCHEME, clear, entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ class ForeignAsker(Asker):
         }
         if not found:
             envelope["error"] = "no_results"
-        envelope["hits"] = [self._answer(rank, each, now) for rank, each in enumerate(found[: request.limit], 1)]
+        hits = [self._answer(rank, each, now) for rank, each in enumerate(found[: request.limit], 1)]
+        envelope["clear"] = clear([hit["score"] for hit in hits])
+        envelope["hits"] = hits
         envelope["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
         return envelope
 

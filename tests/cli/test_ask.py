@@ -10,6 +10,7 @@ import pytest
 from core.home import Home
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
+from tests.terminal import on_terminal
 
 
 @pytest.fixture
@@ -281,3 +282,19 @@ def test_a_day_of_which_nothing_is_remembered_is_no_matter_of_words(shelf: Shelf
     asked = brain("ask", "what did I do about zzyzx today")
     assert "Memory has 1 document of " in asked.stdout
     assert "other words" in asked.stdout
+
+
+def test_a_line_shows_where_the_scores_fall_off(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("inbox", "b.md", "a server of stone " * 20, title="Stone")
+    lines = brain("ask", "sqlite over a server").stdout.splitlines()
+    cut = lines.index("--- less clear from here on ---")
+    assert lines.index("1. Storage") < cut < lines.index("2. Stone")
+    assert "less clear" not in brain("ask", "sqlite").stdout
+    assert "less clear" not in on_terminal("ask", "sqlite")[1]
+    assert "less clear" in on_terminal("ask", "sqlite over a server")[1]
+
+
+def test_a_hit_on_the_wrong_side_of_a_date_is_marked_there(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("brain", "a.md", "the auth flow", date=int(time.time()) - 411 * 86_400)
+    lines = brain("ask", "auth flow three weeks ago").stdout.splitlines()
+    assert any(line.startswith('   ! not from "three weeks ago" (') for line in lines)

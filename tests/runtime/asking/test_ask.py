@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -364,3 +365,39 @@ def test_the_reason_says_that_there_is_no_such_day(shelf: Shelf) -> None:
     envelope = shelf.ask("what was I doing with the walrus on 2026-02-30")
     assert envelope["hits"]
     assert 'there is no day "2026-02-30"' in envelope["route"]["reason"]
+
+
+def test_a_hit_from_other_days_than_the_question_names_says_so(shelf: Shelf) -> None:
+    now = clock.now()
+    for name, days in (("near", 21), ("far", 411)):
+        shelf.put("brain", f"{name}.md", "the auth flow", date=now - days * DAY)
+    file = shelf.put("kb-raw", "undated.md", "the auth flow")
+    os.utime(file, (now, now))
+    found = shelf.ask("auth flow three weeks ago")
+    assert found["dates"]["phrase"] == "three weeks ago"
+    day = clock.iso(now - 21 * DAY)[:10]
+    assert found["dates"]["since"] < day < found["dates"]["until"]
+    hits = {hit["uri"].rpartition("/")[2]: hit for hit in found["hits"]}
+    assert hits["far.md"]["off_date"] is True
+    said = f'not from "three weeks ago" ({found["dates"]["since"]} to {found["dates"]["until"]}); 411 days old: '
+    assert hits["far.md"]["warning"].startswith(said)
+    assert "off_date" not in hits["near.md"]
+    assert "off_date" not in hits["undated.md"], "nothing is known of its day"
+    assert "dates" not in shelf.ask("auth flow")
+
+
+def test_a_day_of_no_named_year_is_not_the_wrong_one(shelf: Shelf) -> None:
+    begun = clock.now() - 800 * DAY
+    shelf.put("brain", "a.md", "the auth flow", date=begun)
+    name = time.strftime("%d %B", time.localtime(begun))
+    (hit,) = shelf.ask(f"auth flow on {name}")["hits"]
+    assert "off_date" not in hit
+
+
+def test_the_envelope_counts_the_hits_before_the_scores_fall_off(shelf: Shelf) -> None:
+    shelf.put("brain", "a.md", "the walrus swam to the harbour at night")
+    shelf.put("brain", "b.md", "a harbour of stone " * 20)
+    found = shelf.ask("walrus swam harbour night")
+    first, second = (hit["score"] for hit in found["hits"])
+    assert second < 0.8 * first
+    assert found["clear"] == 1

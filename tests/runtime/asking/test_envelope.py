@@ -61,3 +61,24 @@ def test_the_age_is_the_difference_of_the_dates(then: int, later: int, name: str
         info = ZoneInfo(name)
         dates = [datetime.fromtimestamp(instant, info).date() for instant in (then, then + later)]
         assert envelope.age(then, then + later)[0] == (dates[1] - dates[0]).days
+
+
+@pytest.mark.parametrize(
+    ("scores", "clear"),
+    [
+        ([], 0),
+        ([0.4], 1),
+        ([1.0, 1.0, 1.0], 3),
+        ([0.63, 0.34, 0.31], 1),
+        ([0.59, 0.55, 0.23, 0.19], 2),
+        ([0.5, 0.41, 0.33, 0.27], 4),
+        ([0.0, 0.0], 2),
+    ],
+)
+def test_the_clear_hits_end_where_the_scores_fall_off(scores: list[float], clear: int) -> None:
+    assert envelope.clear(scores) == clear
+
+
+@given(st.lists(st.floats(0, 1), max_size=10).map(lambda scores: sorted(scores, reverse=True)))
+def test_a_best_hit_is_always_clear(scores: list[float]) -> None:
+    assert min(1, len(scores)) <= envelope.clear(scores) <= len(scores)
