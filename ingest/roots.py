@@ -90,7 +90,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 FILE = "roots"
 _MOST_SETTINGS = 1_000_000
 # Source → (command that a session's id completes, "" for none; the only ``surface`` with such sessions, "" for all).
-# Sources of Brain's own without a command are in it, too: only for others ``resume_command`` reads a file.
+# Sources of Brain's own without a command are in it, too: only for others ``noted_resume`` reads a file.
 RESUME = {
     **dict.fromkeys(("", "openclaw", "shell", "chrome", "code", "git", "article", "note"), ("", "")),
     "claude": ("claude --resume", ""),
@@ -105,10 +105,8 @@ RESUME = {
 }
 
 
-def resume_command(source: str, home: Home) -> tuple[str, str]:
-    """Return the row of ``RESUME`` of a source; another distribution's (``Source.resume``) was noted by a run."""
-    if source in RESUME:
-        return RESUME[source]
+def noted_resume(source: str, home: Home) -> tuple[str, str]:
+    """Return a row as of ``RESUME`` for a source of another distribution (``Source.resume``), which a run noted."""
     held = noted(home)
     rows = () if held is None else held.get("resumes") or ()
     return next(((command, surface) for name, command, surface in rows if name == source), ("", ""))

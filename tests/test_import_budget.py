@@ -31,7 +31,6 @@ OURS = {
     "core.home",
     "core.jsonb",
     "core.jsonio",
-    "core.redaction",
     "core.sqlite",
     "core.telemetry",
     "core.text",

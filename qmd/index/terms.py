@@ -126,12 +126,8 @@ _IRREGULAR = (
     "tear tore torn|child children|man men|woman women|person people:peopl|foot feet|mouse:mous mice|wife wives:wive|"
     "life lives:live|decide:decid decision:decis"
 )
-# Stem → each stem of its group → the word.
-_FORMS: dict[str, dict[str, str]] = {}
-for _group in _IRREGULAR.split("|"):
-    _pairs = [_form.partition(":") for _form in _group.split()]
-    _words = {_stem or _word: _word for _word, _, _stem in _pairs}
-    _FORMS.update(dict.fromkeys(_words, _words))
+# The same, with spaces around each form.
+_FORMS = f"| {_IRREGULAR.replace('|', ' | ')} |"
 # Terms of a long question that are searched for: a pasted log must not cost a minute.
 _MOST_TERMS = 48
 
@@ -165,9 +161,10 @@ class Terms:
         self.count.append(count)
         self.names.append(" ".join(words))
         self._add_phrase(number, words, stems)
-        for stem, word in _FORMS.get(key, {}).items():
-            if stem not in self.index:
-                self._add_phrase(number, [word], [stem])
+        if len(stems) == 1:
+            for stem, word in forms(key).items():
+                if stem not in self.index:
+                    self._add_phrase(number, [word], [stem])
 
     def _add_phrase(self, number: int, words: list[str], stems: list[str]) -> None:
         self.index[" ".join(stems)] = number
@@ -232,6 +229,15 @@ class Analyzer:
             for stem, word in self.tokens(" ".join(humps(chunk))):
                 if word not in STOP:
                     terms.add([word], [stem], 0.5)
+
+
+def forms(stem: str) -> dict[str, str]:
+    """Return the irregular forms of a word: the stem of each → the form; {} for a regular word."""
+    at = max(_FORMS.find(f" {stem} "), _FORMS.find(f":{stem} "))
+    if at < 0:
+        return {}
+    pairs = [form.partition(":") for form in _FORMS[_FORMS.rfind("|", 0, at) + 1 : _FORMS.find("|", at)].split()]
+    return {own or word: word for word, _, own in pairs}
 
 
 def _tells(chunk: str, tokens: list[tuple[str, str]]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.redaction import excerpt
 from qmd.index import catalogue, terms
 
 TYPE_CHECKING = False
@@ -100,6 +99,8 @@ def around(text: str, start: int, position: int, *, is_clean: bool) -> tuple[int
         snippet = snippet.rstrip()
         ellipsis = "…"
     if not is_clean:
+        from core.redaction import excerpt
+
         snippet = excerpt(text, begin, begin + len(snippet), is_clean=False)
     return line, snippet.strip() + ellipsis
 

@@ -10,7 +10,7 @@ from os.path import join
 
 from core import clock
 from ingest.pipeline import pulse
-from ingest.roots import resume_command
+from ingest.roots import RESUME, noted_resume
 from runtime.dates import dates
 
 TYPE_CHECKING = False
@@ -50,7 +50,8 @@ def resume(fields: dict[str, Any], home: Home) -> str | None:
     A subagent is resumed by its parent. A session without a transcript and a saved conversation cannot be resumed. An
     id that a shell would not read as one word gives None.
     """
-    command, surface = resume_command(str(fields.get("source") or ""), home)
+    source = str(fields.get("source") or "")
+    command, surface = RESUME.get(source) or noted_resume(source, home)
     if not command or fields.get("partial") or fields.get("saved_as") or surface not in ("", fields.get("surface")):
         return None
     identity = str(fields.get("parent") or fields.get("session_id") or "-")
