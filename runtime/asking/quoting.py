@@ -7,7 +7,7 @@ has the measurements. Called for each hit of a cold process: no regular expressi
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from math import log
 
 from qmd.index.terms import STOP, is_cjk
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Who = Literal["you", "agent", "$", "thought", ""]
+    # A line that may answer: its worth, where it begins, the weights of the question's words in it, the weight of what
+    # is near it, and the factor by its speaker and form. The worth is the factor times the sum of all weights.
+    _Line = tuple[float, int, dict[str, float], float, float]
 
 # Of a word's occurrences, so many are looked at.
 _OCCURRENCES = 100
@@ -92,6 +95,9 @@ _SAYS = {
     "": ("because", "is now", "now ", "created", "added", "changed", "updated", "moved", "found"),
 }  # fmt: skip
 _SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell", "run_terminal_cmd", "execute")
+# Marks within a word, and ASCII without those, letters and digits.
+_INSIDE = "_.-/$"
+_SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _INSIDE}
 _HEADING = "\n## ["
 _REASONING = "\n### reasoning\n"
 
@@ -141,52 +147,38 @@ def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0,
     found: list[Quote] = []
     shown: list[set[str]] = []
     taken: set[int] = set()
-    lines = _ranked(session, question, piece)
+    # How much of its weight a word keeps.
+    kept = dict.fromkeys(question.stems, 1.0)
+    lines = sorted(_candidates(session, question, piece))[-2 * _QUOTES :]
     while lines and room >= _LEAST and len(found) < _QUOTES:
-        line = max(lines)
-        lines.remove(line)
-        if line.begin in taken:
+        line = lines.pop()
+        _, begin, words, near, factor = line
+        if begin in taken:
             continue
-        for begin in (line.begin, session.answer(line.begin)):
-            if not begin or begin in taken or room < _LEAST:
+        # Words that were shown meanwhile count less: another line may be better now.
+        line = (factor * (near + sum(weight * kept[stem] for stem, weight in words.items())), *line[1:])
+        if lines and line < lines[-1]:
+            insort(lines, line)
+            continue
+        for each in (begin, session.answer(begin)):
+            if not each or each in taken or room < _LEAST:
                 continue
-            quoted = session.excerpt(begin, room, taken, question.stems)
+            quoted = session.excerpt(each, room, taken, question.stems)
             if quoted is None:
                 continue
-            words = set(_words(quoted.text.lower()))
-            if any(len(words & other) > _ALIKE * min(len(words), len(other)) for other in shown):
+            said = set(_words(quoted.text.lower()))
+            if any(len(said & other) > _ALIKE * min(len(said), len(other)) for other in shown):
                 continue
-            shown.append(words)
+            shown.append(said)
             room -= len(quoted.text) + len(quoted.who) + 3
             found.append(quoted)
-        for other in lines:
-            other.repeat(line.words)
+        for stem in words:
+            kept[stem] *= _AGAIN
     return found
 
 
-class _Line:
-    """A line that may answer: ``words`` are the weights of the question's words in it, ``around`` of those near it."""
-
-    __slots__ = ("_factor", "_near", "begin", "words", "worth")
-
-    def __init__(
-        self, begin: int, words: dict[str, float], around: dict[str, float], extra: float, factor: float
-    ) -> None:
-        self.begin, self.words, self._factor = begin, words, factor
-        self._near = extra + _BY_PROMPT * sum([weight for stem, weight in around.items() if stem not in words])
-        self.worth = factor * (sum(words.values()) + self._near)
-
-    def __lt__(self, other: _Line) -> bool:
-        return (self.worth, self.begin) < (other.worth, other.begin)
-
-    def repeat(self, words: dict[str, float]) -> None:
-        """Count less for words that are shown already."""
-        self.words = {stem: weight * _AGAIN if stem in words else weight for stem, weight in self.words.items()}
-        self.worth = self._factor * (sum(self.words.values()) + self._near)
-
-
-def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> list[_Line]:
-    """Return the lines that may answer, in no order; at most twice as many as are quoted."""
+def _candidates(session: _Session, question: Question, piece: tuple[int, int]) -> Iterator[_Line]:
+    """Yield the lines that may answer."""
     own, prompts = _matches(session, question)
     # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
     strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
@@ -201,15 +193,16 @@ def _ranked(session: _Session, question: Question, piece: tuple[int, int]) -> li
     if end:
         candidates.update(session.lines_between(start, end))
     middling = log(1 + session.lines / 3)
-    lines = []
     for begin in candidates:
         words = own.get(begin, {})
         around = {**prompts.get(session.prompt_of(begin), {}), **near.get(begin, {})}
-        extra = _BY_PASSAGE * middling if end and start <= begin < end else 0.0
-        line = _Line(begin, words, around, extra, session.factor(begin, question.kinds))
-        if line.worth > 0:
-            lines.append(line)
-    return sorted(lines)[-2 * _QUOTES :]
+        worth = _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
+        if end and start <= begin < end:
+            worth += _BY_PASSAGE * middling
+        factor = session.factor(begin, question.kinds)
+        whole = factor * (worth + sum(words.values()))
+        if whole > 0:
+            yield whole, begin, words, worth, factor
 
 
 def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
@@ -530,18 +523,13 @@ def _occurrences(text: str, cased: str, stem: str) -> Iterator[int]:
         at = text.find(stem, at + size)
 
 
-def _words(text: str) -> Iterator[str]:
-    start = -1
-    for index, character in enumerate(text):
-        if character.isalnum() or (character in "_.-/$" and start >= 0):
-            if start < 0:
-                start = index
-            continue
-        if start >= 0:
-            yield text[start:index].rstrip(".-/_")
-            start = -1
-    if start >= 0:
-        yield text[start:].rstrip(".-/_")
+def _words(text: str) -> list[str]:
+    """Return the words of a text, names, paths and flags in one piece."""
+    spaced = text.translate(_SEPARATORS)
+    if not spaced.isascii():
+        spaced = "".join(each if each.isascii() or each.isalnum() else " " for each in spaced)
+    words = [word.lstrip(_INSIDE).rstrip(".-/_") for word in spaced.split()]
+    return [word for word in words if word]
 
 
 def _stem(word: str) -> str:
