@@ -36,7 +36,7 @@ from core.errors import (
 )  # fmt: skip
 from core.jsonio import dumps
 from core.redaction import shown_value
-from core.text import escaped, printable_value
+from core.text import escaped, printable, printable_value
 from qmd.index.store import damaged, translate
 from web.kept import Kept
 from web.rendering import render
@@ -137,7 +137,8 @@ class Site:
             return translate(error, self._home.index)
         known = (from_os(error) if isinstance(error, OSError) else None) or damaged(error, self._home.index)
         if known is None:
-            traceback.print_exception(error, file=sys.stderr)
+            # It may quote a document.
+            sys.stderr.write(printable(shown_value("".join(traceback.format_exception(error)))))
             known = Internal(f"{type(error).__name__}: {error}", "the trace is where `brain web` runs; report it")
         return known
 

@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from markdown_it.utils import OptionsDict
 
 _SCHEMES = ("https://", "http://", "mailto:")
-# The languages that are coloured: well-tested lexers only, as the text may be anybody's.
+# The languages that are coloured. The text may be anybody's, and some lexers take a time that grows with the square of
+# a line, Java's with that of a text: so only these languages, short texts and short lines, at most 0.2 s each.
 _LANGUAGES = frozenset(
     """
-    bash c cpp css diff dockerfile go html ini java javascript js json jsx kotlin make makefile patch php py python rs
-    ruby rust scss sh shell sql swift toml ts tsx typescript xml yaml yml zsh
+    bash c cpp css diff dockerfile go html ini javascript js json jsx kotlin make makefile php py python rs ruby rust
+    scss sh shell sql swift toml ts tsx typescript xml yaml yml zsh
     """.split()
 )
-# Colouring takes about a millisecond for 1,000 characters.
-_MOST_COLOURED = 20_000
+_MOST_COLOURED = 6_000
+_LONGEST_COLOURED = 300
+# A longer text without a blank line is no prose, and would take seconds as markdown.
+_MOST_MARKDOWN = 60_000
 _FORMATTER = HtmlFormatter(nowrap=True, classprefix="k-")
 
 
@@ -45,6 +48,8 @@ def render(text: str, *, first: int = 1, here: int = 0, breaks: bool = False) ->
         here: the line of the document that a link leads to; its block gets the id ``here``. 0 for none.
         breaks: keep the line ends of paragraphs, as people type them.
     """
+    if len(text) > _MOST_MARKDOWN:
+        return Markup('<pre tabindex="0">{}</pre>').format(printable(text))
     # Safe: the parser escapes text, and the rules below write every other piece of HTML.
     return Markup(_parser(breaks).render(printable(text), {"first": first, "here": here}))  # noqa: S704
 
@@ -53,7 +58,7 @@ def code(text: str, language: str = "") -> Markup:
     """Return code as HTML within ``<code>``, coloured if the language is known."""
     text = printable(text)
     language = language.lower()
-    if language in _LANGUAGES and len(text) <= _MOST_COLOURED:
+    if language in _LANGUAGES and len(text) <= _MOST_COLOURED and max(map(len, text.split("\n"))) <= _LONGEST_COLOURED:
         return Markup(highlight(text, get_lexer_by_name(language), _FORMATTER))  # noqa: S704  # pygments escapes it
     return escape(text)
 
