@@ -14,7 +14,7 @@ from runtime.distill.transcript import TURN, called
 from runtime.explaining.show import body_start
 
 # Characters of a piece: markdown of so many takes about 30 ms.
-PIECE = 20_000
+PIECE = 12_000
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MOST_PROMPTS = 200
 _PROMPT_LENGTH = 90
