@@ -149,7 +149,7 @@ def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0,
     taken: set[int] = set()
     # How much of its weight a word keeps.
     kept = dict.fromkeys(question.stems, 1.0)
-    lines = sorted(_candidates(session, question, piece))[-2 * _QUOTES :]
+    lines = sorted(_candidates(session, question, piece))
     while lines and room >= _LEAST and len(found) < _QUOTES:
         line = lines.pop()
         _, begin, words, near, factor = line
