@@ -10,6 +10,7 @@ from core.redaction.looks import (
     WORDED,
     is_basic,
     is_chosen,
+    is_composed,
     is_filler,
     is_key,
     is_listed,
@@ -64,7 +65,7 @@ _HEADER = (
     r"|\b(?P<bare>bearer|basic)(?:\s{1,3}|\\*[\"'],\s{0,2}\\*[\"']))(?P<value>[A-Za-z0-9._~+/-]{8,4096}={0,2})"
 )
 _SEPARATOR = (
-    r"(?P<shut>\]?\\*[\"'`]?\]?(?:(?<=\])\\*[\"'`])?\)?)(?P<sep>[ \t]{0,40}"
+    r"(?P<shut>(?:/i?)?\]?\\*[\"'`]?\]?(?:(?<=\])\\*[\"'`])?\){0,2})(?P<sep>[ \t]{0,40}"
     # Typed (`let password: &str =`), assigned, compared, an entry of a mapping, an argument, an element of XML.
     r"(?:: ?&?[A-Za-z][\w.<>\[\]| ]{0,30}?=(?![=>])|:=|=>|===?|\?=|(?<=[\s\"'])value ?=(?=[\"'])"
     # A value for where nothing is given.
@@ -80,7 +81,7 @@ _VALUE = (
 )
 ASSIGNMENT = (
     rf"(?i)(?:(?:(?P<pass>{PASSWORD})|{NAMED}|(?P<auth>(?<![\w.])_auth\b)|(?P<loose>(?<=[A-Za-z0-9])(?:[._-]key|(?-i:Key))\b|(?<==)key(?==)|(?<![A-Za-z0-9])(?-i:PAT)\b))"
-    rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)))"
+    rf"(?P<tail>(?:[_-]?[A-Za-z0-9]{{1,12}}){{0,2}})|(?P<little>(?<![\w-])(?:pass|pw|psk)|(?<=[a-z0-9])(?-i:Pass|Pw)))"
     rf"{_SEPARATOR}{_VALUE}"
 )
 # The beginnings of an assignment. RE2 finds them; `re` would try all of them at each character.
@@ -101,7 +102,7 @@ _OPTION = (
 _CODE_MOST = 200
 # Codes, keys and signatures of links. The ampersand may be HTML's, JSON's (as Go writes it), or an inner address's.
 _CODE = (
-    r"(?:[?&]|&amp;|\\u0026|%26)(?P<name>code|key|sig|auth|[Ss]ignature|appid|access_key)="
+    r"(?:[?&]|&amp;|\\u0026|%26)(?P<name>(?:[a-z]{2,12}_)?code|ticket|invite|key|sig|auth|[Ss]ignature|appid|access_key)="
     r"(?P<value>[A-Za-z0-9._~%/+-]{8,2048})"
 )
 # A header, an option of curl, an assignment to document.cookie.
@@ -240,6 +241,7 @@ def assignment(match: re.Match[str]) -> Cut | None:
         found = (
             is_secret(value, quoted=quoted)
             or (is_variable(name) and is_password(value, quoted=quoted, tight=not quoted))
+            or (quoted and name.lower() == "secret" and separator in (":", "=") and is_composed(value))
             or (separator == "=" and made(_CHOSEN_NAME).search(name) and is_worded(value) and not value.islower())
         )
         return first(match, "secret" if found else "", len(value), group)
@@ -477,7 +479,7 @@ SPANS = (
 )
 # Prefilters: the end of a name, and the sign between name and value.
 _SHUT = (
-    r"\]?(?:\\*[\"'`])?[\])]*(?:\\*[\"'`])?(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
+    r"(?:/i?)?\]?(?:\\*[\"'`])?[\])]*(?:\\*[\"'`])?(?:[ \t]|\\t)*(?:: ?&?[A-Za-z][\w.<>\[\]| ]*)?(?:value *|\?)?"
     # Behind a comma only what is quoted is a value: prose has many.
     r"(?:[:=>][:=,>]*\**(?:\s|\\[rnt])*|(?:,|(?:\|\||\?\?)=?)(?:\s|\\[rnt])*\\*[\"'])[\"'`\\brfun@]*"
 )
@@ -513,9 +515,12 @@ RULES = (
         "assignment",
         Prefilter(
             # Names of keys of no known kind, too.
-            each(
-                r"[._=-]key|_auth|(?-i:K)ey|(?-i:P)AT",
-                r"(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}",
+            (
+                rf"[a-z0-9](?-i:Pass|Pw)(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*[^{STOP}]*[0-9]",
+                *each(
+                    r"[._=-]key|_auth|(?-i:K)ey|(?-i:P)AT",
+                    r"(?:\\*[\"'`])?\]?[ \t]*[:=]+>?(?:\s|\\[rnt])*[\"'`\\]*(?:[a-z]{2,8}[_-])?[A-Za-z0-9+/]{16}",
+                ),
             ),
             # Behind names that say little the value has to say the rest.
             (
@@ -526,7 +531,7 @@ RULES = (
                 r"psk[ \t]*=[ \t]*\\*[\"']",
                 *each(FOREIGN, r"[^A-Za-z0-9\n]"),
             ),
-            after_passwords=rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)\.[a-z]",
+            after_passwords=rf"{_SHUT}[^\s\\\"'`]{{3}}|[\"'`\\\]]*\)+\.[a-z]",
             # A secret has a letter and a digit; counts (`"tokens": 12`) have not.
             after_names=rf"{_SHUT}(?:[0-9]+[A-Za-z_+/-]|[^0-9{STOP}]{INNER}*[0-9])",
         ),
@@ -558,7 +563,7 @@ RULES = (
         "code",
         Prefilter(
             (
-                r"(?:[?&]|&amp;|u0026|%26)(?:code|key|sig|auth|signature|appid|access_key)"
+                r"(?:[?&]|&amp;|u0026|%26)(?:(?:[a-z]+_)?code|ticket|invite|key|sig|auth|signature|appid|access_key)"
                 r"=(?:4\\*(?:/|%2F)0|[A-Za-z0-9._~%/+\\-]{16})",
             )
         ),

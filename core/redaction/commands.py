@@ -10,6 +10,7 @@ from core.redaction.looks import (
     is_chosen,
     is_drawn,
     is_filler,
+    is_handed_out,
     is_password,
     is_placeholder,
     is_secret,
@@ -46,7 +47,7 @@ def _phrase(match: re.Match[str]) -> Cut | None:
 def _login(match: re.Match[str]) -> Cut | None:
     value = match["value"]
     # Databases and ports follow `-p`, too.
-    found = is_drawn(value) or is_strong(value) or is_chosen(value, plain=False, odd_signs="/:")
+    found = is_drawn(value) or is_strong(value) or is_handed_out(value) or is_chosen(value, plain=False, odd_signs="/:")
     return first(match, "password" if found and not is_filler(value) else "")
 
 
@@ -69,7 +70,7 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ((r"[= ]password\(\\*'",), r"[= ]password\((?=')\s{0,3}"),
     (("SecureString ",), r"\bConvertTo-SecureString (?:-String\s{1,3})?(?=[\"'])"),
     ((r"(?:store|key)password\s+\\*[\"']",), r"\b(?:store|key)Password\s{1,3}(?=[\"'])"),
-    (("(?-i:P)SK ",), r"(?-i:\bPSK)\s{1,3}(?=\\*[\"'])"),
+    (("(?-i:P)SK ", '(?-i:EAP|XAUTH) \\\\*"'), r"(?-i:\b(?:PSK|EAP|XAUTH))\s{1,3}(?=\\*[\"'])"),
     ((r"requirepass\s", r"masterauth\s"), r"\b(?:requirepass|masterauth)\s{1,3}"),
     # Options of one letter.
     (("sshpass -p",), r"\bsshpass\s{1,3}-p\s{0,3}"),

@@ -72,13 +72,21 @@ _DRAWN = r"[A-Za-z0-9+/_-]{12,4096}={0,2}"
 # Signs that passwords have and words do not; what they stand in that is none: versions, addresses, code, a question.
 _SIGN = r"[!#$%^@]|[&*?~+](?=[^\W_])"
 _OTHER_SIGNS = (
-    r"^[@$%&*#^:-]|@[\w-]*\.|@\d|@\^|://|::|->|=|\\|%[0-9A-Fa-f]{2}|^[A-Za-z.]+#L?\d+$|^[A-Za-z.:]+#[a-z_]\w*$"
+    r"^[@$%&*#^:-]|@[\w-]*\.|@\d+\.|^[a-z][a-z0-9_-]*@\d|@\^|://|::|->|=|\\|%[0-9A-Fa-f]{2}|^[A-Za-z.]+#L?\d+$|^[A-Za-z.:]+#[a-z_]\w*$"
     r"|\$[A-Z{(]|!!?\.|\?\.|\.\w{1,4}[?#]"
-    r"|^\w+@[\w.-]+$|\+\+|^[A-Z][A-Za-z]*[+&]"
+    r"|^\w+@[A-Za-z][\w.-]*$|\+\+|^[A-Z][A-Za-z]*[+&]"
+)
+# Words of programs with a digit within: `base64url`, `utf8mb4`, `x86_64`.
+_LEET_TERMS = (
+    r"(?i)base(?:32|58|64)|utf(?:8|16)|sha\d|md[45]|ipv[46]|ed25519|[a-z]2[a-z]|x509|pkcs|http[123]|h264|log4j|neo4j"
+    r"|web3"
 )
 HEX = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}"
 # A phrase of words, as lists of words give them, and what sentences are made of.
-_PHRASE = r"[a-z]{3,10}(?: [a-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{2,10}(?: [a-z]{2,10}){1,5} \d{1,6}"
+_PHRASE = (
+    r"[a-z]{3,10}(?: [a-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{2,10}(?: [a-z]{2,10}){1,5} \d{1,6}"
+    r"|(?=[a-z ]+ \d{1,6} )[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,11}"
+)
 _SENTENCE = _words("sentence")
 
 
@@ -309,6 +317,13 @@ def is_worded(value: str) -> bool:
     return made(WORDED).fullmatch(value) is not None and not is_name(value, loose=False)
 
 
+def is_composed(value: str) -> bool:
+    """Return True if ``value`` is several words and a number, none of which names a part of a program."""
+    words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
+    known = any(word in TECHNICAL or word.removesuffix("s") in TECHNICAL or word in _PARTS for word in words)
+    return len(words) > 1 and is_worded(value) and not known
+
+
 def is_plain_word(value: str) -> bool:
     """Return True if ``value`` is a word and a number where nothing but a password is to be expected: ``hunter2``."""
     return (
@@ -317,6 +332,20 @@ def is_plain_word(value: str) -> bool:
         and not is_name(value, loose=False)
         and not is_filler(value)
         and value.lower() not in TERMS
+    )
+
+
+def is_leet(value: str) -> bool:
+    """Return True if digits stand for letters in ``value``, as in ``p0stkutsche``, and it is no term."""
+    words = [word for word in re.split(r"[\W_]+", value) if re.search(r"[A-Za-z]", word)]
+    inner = [word for word in words if re.search(r"[A-Za-z][013457]{1,2}[A-Za-z]|^[013457][A-Za-z]{3}", word)]
+    return (
+        len(value) >= 8
+        and any(len(word) > 4 and sum(map(str.isalpha, word)) > 3 and word.lower() not in TERMS for word in inner)
+        and not any(word.lower() in TERMS or word.lower() in TECHNICAL for word in words)
+        and not made(_OTHER_SIGNS).search(value)
+        and not made(HEX).fullmatch(value)
+        and not made(_LEET_TERMS).search(value)
     )
 
 
@@ -376,6 +405,8 @@ def is_said(value: str, *, plain: bool) -> bool:
         return False
     if made(_PATH).search(value) or made(_DATE).match(value) or is_name(value, loose=False):
         return False
+    if made(r"[a-z]{2,}(?:[A-Z][a-z]+)+\d").fullmatch(value):
+        return False  # a variable: `useState2`
     words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
     if not any(len(word) > 2 for word in words):
         return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from core.redaction import assignments, commands, prose, shapes, spoken, structures
+from core.redaction import assignments, commands, prose, settings, shapes, spoken, structures
 from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from core.redaction.rule import Row
 
-LINES: tuple[Row, ...] = (*shapes.ROWS, *prose.ROWS, *commands.ROWS, *assignments.ROWS)
-SPANS: tuple[Row, ...] = (*prose.SPANS, *assignments.SPANS)
+LINES: tuple[Row, ...] = (*shapes.ROWS, *prose.ROWS, *commands.ROWS, *assignments.ROWS, *settings.ROWS)
+SPANS: tuple[Row, ...] = (*prose.SPANS, *assignments.SPANS, *settings.SPANS)
 # The rules in the order in which they are tried: those with finds that go on over lines' ends, and those of lines.
 WHOLES: tuple[Rule, ...] = (
     PRIVATE,

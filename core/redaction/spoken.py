@@ -34,6 +34,10 @@ _IS_FOREIGN = (
     r"|on|oli|adalah|ialah|là|это|была?|теперь|है|हैं|هي|هو|הוא|היא|είναι|คือ)"
     r"(?:[ ](?:jetzt|nun|noch|maintenant|ahora|agora|ora|nu|teraz|teď|şimdi))?"
 )
+# Words that others are put before in one: `Datenbankpasswort`, `WLAN-Kennwort`.
+_COMPOUND = "adgangskode|kennwort|kodeord|losenord|lösenord|passord|passwort|salasana|wachtwoord|jelszó|jelszav"
+_TO_ENGLISH = "(?:(?:set|changed|reset|rotated|updated|switched|back) )?(?:to|from)"
+_TO_FOREIGN = "auf|zu|in|à|en|a|por|para|em|con|naar|na|til|till|ke|ra|into|в|на"
 _OPENS = r"[*_\"'`“„«「『(]{0,3}"
 _WORD = r"[^\s\"'`“”«»」』<>]"
 
@@ -41,7 +45,7 @@ _WORD = r"[^\s\"'`“”«»」』<>]"
 def _announcing(words: str, verbs: str, prepositions: str) -> str:
     """Return the pattern of a password behind ``words`` and what announces it."""
     return (
-        rf"(?i)(?<![^\W_])(?:{words})(?:'s|\w{{0,4}})"
+        rf"(?i)(?:(?<![^\W_])|(?={_COMPOUND}))(?:{words})(?:'s|\w{{0,4}})"
         rf"(?P<between>(?:[ \t][^\s:=,;.!?\"`()<>]{{1,20}}|[ \t]\([^()\n]{{1,40}}\)){{0,6}}?)"
         rf"(?P<comes>[ \t]?[:=：＝][ \t]{{0,4}}|,[ \t]|[ \t](?:->|=>|→|[–—-])[ \t]|[ \t](?:{verbs}):?[ \t]{{1,2}}"
         rf"|,[ ](?:it's|it is|it was|which is|namely|c'est)[ ]|[ ](?P<loose>{prepositions})[ ])"
@@ -51,8 +55,8 @@ def _announcing(words: str, verbs: str, prepositions: str) -> str:
 
 
 _SAID = (
-    _announcing(_ENGLISH, _IS_ENGLISH, "(?:(?:set|changed|reset|rotated|updated|switched|back) )?(?:to|from)"),
-    _announcing(_any("spoken"), f"{_IS_FOREIGN}|{_IS_ENGLISH}", "auf|à|a|na|til|till|в|на"),
+    _announcing(_ENGLISH, f"{_IS_ENGLISH}|{_IS_FOREIGN}", f"{_TO_ENGLISH}|auf|naar|til|till|na"),
+    _announcing(_any("spoken"), f"{_IS_FOREIGN}|{_IS_ENGLISH}", f"{_TO_FOREIGN}|{_TO_ENGLISH}"),
 )
 # Behind `with password`, and behind a word of Turkish or Ukrainian, nothing announces the value.
 _FOLLOWS = (
@@ -61,7 +65,7 @@ _FOLLOWS = (
 )
 _PHRASE = (
     r"(?i)(?:passw(?:or)?d|pass ?phrase|passcode)[^\n:=\"'`]{0,40}[:=][ \t]{0,4}"
-    r"(?P<value>[a-z]{3,10}(?: [a-z]{3,10}){2,7}(?: \d{1,6})?)(?=[ \t.]{0,3}(?:\Z|[\r\n]))"
+    r"(?P<value>[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,7})(?=[ \t.]{0,3}(?:\Z|[\r\n]))"
 )
 # Words in letters that are not Latin: others of their language may follow them: `пароль от базы: …`, `密码是…`.
 _IS = r"(?:är|е|to|jest|je|это|теперь|là|है|हैं|es|est|este|é|ist|was|is|هي|هو|הוא|היא|είναι|คือ|adalah)(?=\s)"
@@ -158,7 +162,8 @@ _NOUNS = (
 # No code of these lets anybody in: `the error code is 1045`.
 _OTHER_CODES = (
     r"(?i)\b(?:error|status|exit|return|country|area|zip|postal|post|http|source|response|result|reason|event|char|key"
-    r"|product|promo|discount|coupon|airport|currency|language|colou?r|op|byte|machine|bar|qr|sql|state|unicode|hex|dial"
+    r"|product|promo|discount|coupon|airport|currency|language|colou?r|op|byte|machine|bar|qr|sql|state|unicode|hex"
+    r"|dial"
     r"|phone|course|class|tax|project|cost|sort|swift|bank|branch|sample|example|test|dead|legacy|production|client"
     r"|server|whole|python|rust|java|c|go|js|typescript|morse|our) code\Z"
 )
@@ -190,7 +195,8 @@ _CODE_BEFORE = (
     rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)\b"
 )
 _CODE_WITHIN = (
-    r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3})"
+    r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3}"
+    r"|[0-9]{2}-[0-9]{2}-[0-9]{2})"
     r"(?= (?:to|and) (?:confirm|verify|log ?in|sign ?in|authenticate|complete|reset|unlock|activate|approve|finish))"
 )
 _RECOVERY = (
@@ -229,15 +235,20 @@ def _recovery(match: re.Match[str]) -> Cut | None:
 
 # Prefilters. JSON in ASCII has letters as `\\u00e8`.
 _SPOKEN = "|".join(word for word in VOCABULARY["spoken"] if word.isascii())
+_SPOKEN_COMPOUND = "|".join(word for word in _COMPOUND.split("|") if word.isascii())
 _SPOKEN_CODES = "|".join(word for word in VOCABULARY["spoken_codes"] if word.isascii())
 _LETTER = r"(?:[^0-9\s\\\"]|\\u[0-9a-f]{4})"
 _WORDS = rf"(?: {_LETTER}+)*"
 _QUOTED = r"[\"'`*(\[#\\]*"
 _WITH_DIGIT = rf"{_QUOTED}[^\s\"'`]*[0-9]"
+# The last word before a value.
+_LAST = (
+    "is|was|be|are|equals|now|still|currently|just|also|again|actually|simply|to|from|ist|lautet|war|est|es|era|este"
+    "|er|var|jest|je|bude|adalah|ialah|auf|naar|till|til|na|ora|jetzt|ahora|teraz|nu"
+)
 _BETWEEN_WORDS = (
-    r"(?:'s)?(?: [a-z@.'-]+| \([^()\n]+\))*"
-    r"(?:,| (?:is|was|be|are|equals|now|still|currently|just|also|again|actually|simply|to|from):?| ?(?:->|=>)|:|=) "
-    r"(?:it's |it is |it was )?"
+    r"(?:'s)?(?: (?:[^\s\\\"`:=()]|\\u[0-9a-f]{4})+| \([^()\n]+\))*"
+    rf"(?:,| ?[:=]| (?:{_LAST}|[-=]>|[^\x00-\x7f]{{2,3}}|\\u[0-9a-f]{{4}}):?) (?:it's |it is |it was )?"
 )
 _DIGITS = r"(?:[0-9]{3}[ -]?[0-9]|[0-9]{2}[ -][0-9]{2}|[0-9]{1,3}[A-Z][0-9])"
 RULES = (
@@ -246,7 +257,11 @@ RULES = (
         Prefilter(
             (
                 "(?i:passcode|pass ?phrase|passw(?:or)?d|pwd)" + _BETWEEN_WORDS + _WITH_DIGIT,
-                r"(?i:pass ?phrase|passw(?:or)?d)[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z]{3,10} [a-z]",
+                *each(
+                    _SPOKEN_COMPOUND,
+                    rf"(?:[a-z]|\\u[0-9a-f]{{4}}){{0,4}}(?: (?:[^\s\\\"`:=()]|\\u[0-9a-f]{{4}})+)*[ :=]+{_WITH_DIGIT}",
+                ),
+                r"(?i:pass ?phrase|passw(?:or)?d)[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z0-9]{1,10} [a-z0-9]",
             ),
             (
                 rf"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|pw) {_QUOTED}(?:[^\s\"'`&]*[0-9]|[^\s\"'`\\]*\\u)",
@@ -275,7 +290,7 @@ RULES = (
                 rf"(?i:(?:{_PLACES}) (?:opens|unlocks|code|pin|combination|combo|passcode)"
                 rf"|(?:{_SENT})[ -]?(?:code|pin)){_WORDS}[:=]? {_QUOTED}{_DIGITS}",
                 rf"(?i:{_SPOKEN_CODES})(?:[^0-9\n\\\"]|\\[tu])*{_DIGITS}",
-                r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{3}[ -]?[0-9]{2}",
+                r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{2}(?:[0-9][ -]?[0-9]{2}|-[0-9]{2}-)",
             ),
         ),
         clean=_without_codes,

@@ -11,6 +11,7 @@ from core.redaction.looks import (
     is_chosen,
     is_drawn,
     is_filler,
+    is_leet,
     is_listed,
     is_password,
     is_placeholder,
@@ -35,7 +36,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _PAIRED = (
     rf"(?i)(?:\b(?:name|key|variable)\b\\*[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\*[\"']?|<(?:key|name)>){_NAME}\\*[\"']?(?:</(?:key|name)>)?"
     r"(?:\\[nrt]|[\s,{\\\"'>-]){0,60}(?:(?:type|sensitive|nullable|description)\s{1,12}=\s{1,3}(?:\w{1,20}|\"[^\"\n]{0,200}\")\s{1,20}){0,4}"
-    r"(?:<(?:string|value)>|(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
+    r"(?:<(?:string|value)>|(?:[a-z]{2,12}:)?(?:value|default)\\*[\"']?\s{0,3}[:=]\s{0,3})"
     r"(?:(?P<quote>\\*[\"'])(?P<value>(?:(?!(?P=quote))[^\n]){3,400})|(?P<bare>[^\s\"'`,;<>(){}\\]{3,400}))"
 )
 _ENCODED = (
@@ -90,7 +91,7 @@ _LISTED_CODE = r"(?:\d{4} \d{4}(?!\d)|[A-Za-z0-9]{4,12}(?:[–-][A-Za-z0-9]{4,12
 _GAP = r"(?:[\s,;|\"'`*•]|\\[nrt\"]|\d{1,2}[.)](?=\s)|(?<=\s)-(?=\s)){1,24}"
 _CODES = (
     r"(?i)\b(?:recovery|back-?up|scratch|rescue|emergency)[ _-]codes?\b[^\n\\]{0,120}?(?:[\s:\"'\[,`]|\\[nrt\"]){1,24}"
-    rf"(?:\d{{1,2}}[.)]\s{{1,3}}|[-*•]\s{{1,3}})?(?P<value>{_LISTED_CODE}(?:{_GAP}{_LISTED_CODE}){{2,31}})"
+    rf"(?:\d{{1,2}}[.)]\s{{1,3}}|[-*•]\s{{1,3}})?(?P<value>{_LISTED_CODE}(?:{_GAP}{_LISTED_CODE}){{1,31}})"
 )
 # RFC 4648's base32, as the applications show it: https://github.com/google/google-authenticator/wiki/Key-Uri-Format
 _SEED = (
@@ -211,7 +212,8 @@ def _codes(match: re.Match[str]) -> str:
         for code in re.findall(_LISTED_CODE, match["value"])
         if len(code) > 4 and not re.fullmatch(r"[A-Z]{0,3}\d{3,5}", code)
     ]
-    return "otp" if len(found) > 2 and sum(any(map(str.isdigit, code)) for code in found) > len(found) * 0.7 else ""
+    least = 1 if made(r"[^\n]*:[^\n\w]*\n").match(match[0]) else 2
+    return "otp" if len(found) > least and sum(any(map(str.isdigit, code)) for code in found) > len(found) * 0.7 else ""
 
 
 def _seed(match: re.Match[str]) -> str:
@@ -388,9 +390,8 @@ def _judged(name: str, value: str) -> str:
     if made(_COUNTED).fullmatch(value):
         return ""
     digits = sum(map(str.isdigit, value))
-    return (
-        "secret" if len(value) >= 16 and digits > 1 and is_secret(value, quoted=True) and not is_listed(value) else ""
-    )
+    random = len(value) >= 16 and digits > 1 and is_secret(value, quoted=True) and not is_listed(value)
+    return "secret" if random or (value.isascii() and (is_strong(value) or is_leet(value))) else ""
 
 
 # A statement of SQL names its columns before the values of its rows.
@@ -497,7 +498,7 @@ def _is_kept(name: str, value: str) -> bool:
 _BESIDE = (
     r"(?:\\*[\"'])?(?:<\\*/(?:key|name)>)?(?:\\[nrt]|[\s,{\\\"'>-])*"
     r"(?:(?:type|sensitive|nullable|description) *= *(?:\w+|\\*\"[^\"\n]*\")(?:\\[nrt]|\s)+)*"
-    r"(?:<(?:string|value)>|(?:value|default)\\*[\"']? *[:=])"
+    r"(?:<(?:string|value)>|(?:[a-z]+:)?(?:value|default)\\*[\"']? *[:=])"
 )
 _BELOW = rf"(?:\\*[\"'])?: *[|>][+-]? *(?:#[^\n\\]*)?{BREAK}"
 _PERCENT = r"(?:%5C)*(?:%2[27])?(?:%20|\+)?%3[AD]"

@@ -141,7 +141,7 @@ def test_a_row_is_whole(row: Row) -> None:
     assert all(word == word.lower() for word in row.words)
 
 
-@pytest.mark.parametrize("name", ["first", "second", "third"])
+@pytest.mark.parametrize("name", ["first", "second", "third", "fourth", "fifth"])
 def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(name: str) -> None:
     lines = [line["text"] for line in _BLIND if line["list"] == name]
     secrets = LABELLED.pasted([text for text in lines if "⟦" in text], 31)
