@@ -11,6 +11,7 @@ from core.redaction.looks import (
     is_basic,
     is_chosen,
     is_composed,
+    is_drawn,
     is_filler,
     is_key,
     is_listed,
@@ -170,8 +171,8 @@ def _header(match: re.Match[str]) -> Cut | None:
     if bare or not scheme:
         if len(value) < (16 if bare else 12) or not is_secret(value, quoted=False):
             return None
-    elif value.isalpha() and len(value) < 20:
-        return None
+    elif len(value) < (20 if value.isalpha() else 40) and re.fullmatch(r"[a-z]+(?:[._-][a-z]+)*|[A-Za-z]+", value):
+        return None  # `Bearer test-token`
     return first(match, scheme if scheme in ("bearer", "basic") else "authorization")
 
 
@@ -241,7 +242,7 @@ def assignment(match: re.Match[str]) -> Cut | None:
         found = (
             is_secret(value, quoted=quoted)
             or (is_variable(name) and is_password(value, quoted=quoted, tight=not quoted))
-            or (quoted and name.lower() == "secret" and separator in (":", "=") and is_composed(value))
+            or (quoted and name.lower().endswith("secret") and separator in (":", "=") and is_composed(value))
             or (separator == "=" and made(_CHOSEN_NAME).search(name) and is_worded(value) and not value.islower())
         )
         return first(match, "secret" if found else "", len(value), group)
@@ -265,7 +266,7 @@ def _little(match: re.Match[str], value: str, *, quoted: bool) -> str:
     little = match["little"].lower()
     plain = (
         quoted
-        or match["sep"] == "="
+        or match["sep"] in ("=", ">")
         or little == "psk"
         or made(_USER).search(match.string, max(0, match.start() - 180), match.start()) is not None
     )
@@ -273,7 +274,9 @@ def _little(match: re.Match[str], value: str, *, quoted: bool) -> str:
         return "password" if len(value) >= 8 and not is_placeholder(value) else ""
     # `PASS: TestPath/#00` is a test that passed.
     chosen = is_chosen(value, plain=plain, odd_signs="/_:" if match["little"] == "pw" else "/_:#")
-    return "password" if chosen or (match["little"] == "pw" and made(WORDED).fullmatch(value)) else ""
+    return (
+        "password" if chosen or is_drawn(value) or (match["little"] == "pw" and made(WORDED).fullmatch(value)) else ""
+    )
 
 
 def _default(match: re.Match[str], name: str, value: str) -> Cut | None:
@@ -526,7 +529,7 @@ RULES = (
             (
                 *each(
                     "pass|psk|pw",
-                    rf"(?:\\*[\"'`])?[ \t]*[:=]+[ \t]*[\"'`\\]*(?:[0-9]+[A-Za-z]|[^0-9{STOP}]{INNER}*[0-9])",
+                    rf"(?:\\*[\"'`])?[ \t]*[:=>]+[ \t]*[\"'`\\]*(?:[0-9]+[A-Za-z]|[^0-9{STOP}]{INNER}*[0-9])",
                 ),
                 r"psk[ \t]*=[ \t]*\\*[\"']",
                 *each(FOREIGN, r"[^A-Za-z0-9\n]"),

@@ -81,8 +81,8 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ocker login",), r"\bdocker login\s[^\n]{0,200}?-p\s{1,3}(?=[^\s-])"),
     (("redis-cli",), r"\bredis-cli\s[^\n]{0,200}?-a\s{1,3}(?=[^\s-])"),
     (
-        ("ldap(?:search|add|modify|delete|passwd|whoami|modrdn) ",),
-        r"\bldap(?:search|add|modify|delete|passwd|whoami|modrdn)\s[^\n]{0,200}?-w\s{1,3}(?=[^\s-])",
+        ("ldap(?:search|add|modify|delete|passwd|whoami|modrdn) ", "ds(?:conf|idm) "),
+        r"\b(?:ldap(?:search|add|modify|delete|passwd|whoami|modrdn)|dsconf|dsidm)\s[^\n]{0,200}?-w\s{1,3}(?=[^\s-])",
     ),
     (("sqlcmd ", "zip "), r"\b(?:sqlcmd|zip|unzip) (?:[^\n|;&]{0,200}?\s)?(?-i:-P)\s{0,3}(?=[^\s-])"),
     (("7(?-i:z)[ar]? ", r"rar "), r"\b(?:7z[ar]?|rar|unrar) [^\n|;&]{0,200}?\s-h?p(?=[^\s-])"),
@@ -100,10 +100,14 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"\b(?:bcp|ipmitool|mosquitto_(?:pub|sub)) [^\n|;&]{0,200}?\s(?-i:-P)\s{0,3}(?=[^\s-])",
     ),
     ((r"(?:\s|\\[nt])-pw ",), r"\b(?:plink|pscp|psftp)\S{0,4}\s[^\n|;&]{0,200}?-pw\s{1,3}"),
-    (("ssh-keyg",), r"\bssh-keygen [^\n|;&]{0,200}?\s(?-i:-[NP])\s{1,3}"),
+    (("ssh-keygen ",), r"\bssh-keygen [^\n|;&]{0,200}?\s(?-i:-P)\s{1,3}"),
+    (("sh-keygen ",), r"\bssh-keygen [^\n|;&]{0,200}?\s(?-i:-N)\s{1,3}"),
     (("freerdp",), r"\b[xw]l?freerdp3?\s[^\n|;&]{0,300}?\s(?:/p:|-p\s{1,3})"),
     (("lftp ",), r"\blftp\s[^\n|;&]{0,100}?-u\s{0,3}[\"']?[^\s,\"']{1,60},"),
-    (("smbclient ",), r"\bsmbclient [^\n|;&]{0,200}?\s(?-i:-U)[ =]{0,2}[\"']?[\w\\/.@-]{1,80}%"),
+    (
+        ("smb(?:client|get) ", "rpcclient ", "net rpc "),
+        r"\b(?:smbclient|smbget|rpcclient|net rpc) [^\n|;&]{0,200}?\s(?-i:-U)[ =]{0,2}[\"']?[\w\\/.@-]{1,80}%",
+    ),
     ((r"tps? (?:-a|--auth)[ =]",), r"\bhttps? (?:-a|--auth)[ =]{1,3}[\"']?[^\s:\"']{1,80}:"),
     ((r"-pass(?:in|out|wd|word)?[ =][\"'\\]*pass:",), r"-pass(?:in|out|wd|word)?[ =]{1,3}[\"']?pass:"),
     # Arguments by their place.
@@ -129,12 +133,12 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     # Printed by another program.
     (
         (
-            *(r"\|\s*sudo -", "-stdin", "--with-token", "--passphrase-fd"),
+            *(r"\|\s*sudo -", "[-_]stdin", "--with-token", "--passphrase-fd"),
             r"\|\s*(?:sudo\s+)?(?:cryptsetup|kinit|ssh-add|passwd|docker secret)",
         ),
         rf"{_ECHO}(?=[\"']?[^\s|\"']{{3,200}}[\"']?\s{{0,3}}\|\s{{0,3}}"
         r"(?:sudo (?:[^\n|]{0,40}\s)?-S\b|(?:sudo\s{1,3})?(?:cryptsetup|kinit|ssh-add|passwd|docker secret create)\b"
-        r"|[^\n|]{0,200}(?:-stdin|--with-token|--passphrase-fd)\b))",
+        r"|[^\n|]{0,200}(?:[-_]stdin|--with-token|--passphrase-fd)\b))",
     ),
     (
         ("chpasswd",),
@@ -143,11 +147,12 @@ _PROGRAMS: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("[^<]<<<[^<]",),
-        r"(?:-stdin\w{0,8}|--with-token|\bsecret put \S{1,80}|\bsudo -S|\bsecret-tool store|\bpass insert \S{1,80}"
+        r"(?:-stdin\w{0,8}|--with-token|\bsecret put \S{1,80}|\bsudo -S|\bsecret-tool store(?: [^\n|;&<]{1,80})?"
+        r"|\bpass insert \S{1,80}"
         r"|passwd|\b(?:kinit|cryptsetup|ssh-add|openssl|gpg2?|bw (?:login|unlock)) [^\n|;&<]{1,120}?)"
         r"\s{0,3}<<<\s{0,3}",
     ),
-    ((r"private-key\s*<\(",), r"private-key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"),
+    ((r"ed?-key\s*<\(",), r"(?:private|preshared|shared)-?key\s{0,3}<\(\s{0,3}(?:echo|printf)\s{1,3}"),
     # A pair in a call.
     (
         (r"auth ?= ?\(", r"creds? ?= ?\(", *each("basic|digest", r"auth\(")),
@@ -359,6 +364,45 @@ ROWS = (
         rf"(?:vncpasswd|keepassxc-cli|pass insert|op signin|bw unlock)[^\n|;&<]* ?<<< ?{GIVEN}",
         ARGUMENT,
         is_given,
+        is_rare=True,
+    ),
+    # Of programs that keep, set or show one.
+    Row(
+        "password",
+        "--plaintext, encrypt_string, secret-set-value, wpa_cli, dscl ",
+        r"(?:--plaintext[ =]|ansible-vault encrypt_string (?:--[\w-]+[ =][\w/@.-]+ )*|secret-set-value [^\n|;&]{0,100}?"
+        r"--base64 "
+        r"|wpa_cli [^\n|;&]{0,60}?(?:psk|password) |dscl [^\n|;&]{0,60}?-passwd \S{1,60} )[\"'\\]{0,4}",
+        r"[^\s\"'`\\|;<>-][^\s\"'`\\|;<>]{5,200}",
+        is_given,
+        is_word=False,
+        is_rare=True,
+    ),
+    # What programs that crack and audit are given and print.
+    Row("crypt", "hashcat ", r"hashcat [^\n|;&]{0,200}? ", HEX, is_any, is_rare=True),
+    Row("password", "key found! [", r"key found! \[ ?", r"[^\s\"'`\\\]]{8,63}", is_any, is_rare=True),
+    Row(
+        "password",
+        "nickserv",
+        r"nickserv:? (?:identify|ghost|recover|release)(?: [\w|-]{2,30})? ",
+        r"[^\s\"'`\\]{6,100}",
+        is_any,
+        is_rare=True,
+    ),
+    Row(
+        "password",
+        "keychain",
+        rf"(?:(?:unlock|create)-keychain [^\n|;&]{{0,120}}?-p|set-key-partition-list [^\n|;&]{{0,120}}?-k) {GIVEN}",
+        ARGUMENT,
+        is_any,
+        is_rare=True,
+    ),
+    Row(
+        "password",
+        "bundle config",
+        rf"bundle config (?:set )?(?:--\w+ )?[\w.:/-]{{4,80}} {GIVEN}[\w.@-]{{1,60}}:",
+        ARGUMENT,
+        is_any,
         is_rare=True,
     ),
 )

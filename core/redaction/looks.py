@@ -74,7 +74,7 @@ _SIGN = r"[!#$%^@]|[&*?~+](?=[^\W_])"
 _OTHER_SIGNS = (
     r"^[@$%&*#^:-]|@[\w-]*\.|@\d+\.|^[a-z][a-z0-9_-]*@\d|@\^|://|::|->|=|\\|%[0-9A-Fa-f]{2}|^[A-Za-z.]+#L?\d+$|^[A-Za-z.:]+#[a-z_]\w*$"
     r"|\$[A-Z{(]|!!?\.|\?\.|\.\w{1,4}[?#]"
-    r"|^\w+@[A-Za-z][\w.-]*$|\+\+|^[A-Z][A-Za-z]*[+&]"
+    r"|^\w+@[A-Za-z][\w.-]*$|\+\+|^[A-Z][A-Za-z]*[+&](?![A-Za-z]+\d{2,}$)"
 )
 # Words of programs with a digit within: `base64url`, `utf8mb4`, `x86_64`.
 _LEET_TERMS = (
@@ -84,7 +84,8 @@ _LEET_TERMS = (
 HEX = r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}"
 # A phrase of words, as lists of words give them, and what sentences are made of.
 _PHRASE = (
-    r"[a-z]{3,10}(?: [a-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{2,10}(?: [a-z]{2,10}){1,5} \d{1,6}"
+    r"[a-z]{3,10}(?: [A-Za-z]{3,10}){3,11}(?: \d{1,6})?|[a-z]{2,10}(?: [a-z]{2,10}){1,5} \d{1,6}"
+    r"|(?=[A-Za-z ]+ \d{1,6}\b)[A-Za-z]{3,10}(?: (?:[A-Za-z]{2,10}|\d{1,6})){3,11}"
     r"|(?=[a-z ]+ \d{1,6} )[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,11}"
 )
 _SENTENCE = _words("sentence")
@@ -112,6 +113,8 @@ def is_filler(value: str) -> bool:
     if word.lower() in _WORDS and (word.islower() or word.isupper() or word.isdigit()):
         return True
     words = [part.lower().rstrip("0123456789") for part in made(_PART).findall(value)]
+    if "placeholder" in words and len(_FILLER.intersection(words)) > 1:
+        return True
     if _FILLER.isdisjoint(words) or not re.fullmatch(r"[\w.-]*\d{1,3}[\W_]*", value):
         return False
     # `example_password_12`, but of one word no more than `changeme1`.
@@ -215,7 +218,7 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
             return True
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
     if made(_KEBAB).match(value) and not (digit and "@" in value and "." not in value):
-        if quoted and digit and "." in value and not value.islower():
+        if quoted and digit and re.search("[.:]", value) and not value.islower():
             return not made(_PATH).search(value)
         if not digit or re.search(r"[./:]", value) or is_name(value, loose=False):
             return False
@@ -372,7 +375,7 @@ def is_strong(value: str) -> bool:
 
 def is_phrase(value: str) -> bool:
     """Return True if ``value`` is a password of several words, and no sentence: no word of those is in it."""
-    words = value.split()
+    words = value.lower().split()
     is_composed = made(_PHRASE).fullmatch(value) is not None and _SENTENCE.isdisjoint(words)
     return is_composed and (len(words) > 3 or TECHNICAL.isdisjoint(words))
 
@@ -393,6 +396,7 @@ def is_said(value: str, *, plain: bool) -> bool:
         value: The word behind what announces it.
         plain: It follows the word for a password, and only a sign or a verb is between them.
     """
+    value = re.sub(r"(?<=\w)[(\[{](\w+)[)\]}](?=[\w!?#])", r"_\1_", value)  # no call goes on behind its arguments
     if (
         not 6 <= len(value) <= 64
         or is_filler(value)

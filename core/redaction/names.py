@@ -8,7 +8,7 @@ import re
 from functools import cache, lru_cache
 
 from core.redaction.engine import whether
-from core.redaction.rule import expanded, made
+from core.redaction.rule import expanded, loosened, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _PASSES = (
 ).split()
 _PASSWORDS = (
     *("_pass", "_pw", "bindpw", "dbpass", "rootpw"),
-    *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd"),
+    *("passcode", "passphrase", "passw(?:or)?d", "passwd", "passwort", "pwd", "authtok"),
     *(r"contrase(?:ñ|n|\\u00f1)a", "mot de passe", "senha", "wachtwoord"),
 )
 # Words of other languages that are rare elsewhere: whatever follows is worth a look.
@@ -77,7 +77,7 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
     opening = [pattern for prefilter in prefilters for pattern in prefilter.opening]
     if opening:
         found.append(rf"{_BEFORE}(?:{together(each for pattern in opening for each in expanded(pattern))})")
-    return f"(?i:{together(found)})"
+    return f"(?i:{loosened(together(found))})"
 
 
 UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

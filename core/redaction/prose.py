@@ -38,7 +38,7 @@ _TOLD = (
     r"|\bunseal key \d{1,2}:\s{1,3}"
     r"|(?:\b(?:set|with)_?(?:\w{1,16}_?)?|\.\w{0,16}|\bnew \w{0,24})"
     r"(?:token|secret|api_?key|access_?token|bearer_?auth)\((?=\\*[\"'])"
-    r"|\b(?:(?:add-)?auth(?:token)?|wandb login)\s{1,2}(?=[\"']?[\w-]{20,200}(?![\w-]))"
+    r"|(?<![\w/.-])(?:(?:add-)?auth(?:token)?|wandb login)\s{1,2}(?=[\"']?[\w-]{20,200}(?![\w-]))"
     r"|(?:client(?:v\d)?|\balgoliasearch)\(\s{0,2}"
     r"(?:\\*[\"'][^\"'\\\n]{1,80}\\*[\"'],\s{0,2})?(?=\\*[\"'][\w-]{24,200}\\*[\"']))"
 )
@@ -70,7 +70,11 @@ def _told(match: re.Match[str]) -> Cut | None:
     if is_other_key(name.replace(" ", "_")) or hashed:
         return None
     digits = sum(map(str.isdigit, value))
-    if "client" in match["told"].lower() and not (made(HEX).fullmatch(value) or is_key("", value)):
+    if (
+        match["told"].rstrip("\\\"' ").endswith("(")
+        and "client" in match["told"].lower()
+        and not (made(HEX).fullmatch(value) or is_key("", value))
+    ):
         return None  # a model, or the name of an account
     if re.fullmatch(r"[a-z-]+(?:\.[\w-]+)+(?:/.*)?", value):
         return None  # a host, a path of names
@@ -108,14 +112,15 @@ _WORDS = (
 _NEAR = rf"(?i)(?<![A-Za-z0-9/+_-])(?:{_WORDS})(?![A-Za-z0-9/+-])(?P<rest>[^\n\\\"]{{2,100}})"
 _BEFORE = (
     r"(?i)(?P<rest>(?<![^\s`\"'*(])[^\s`\"']{8,64})[`\"'*]{0,3}"
-    rf"\s(?:as (?:the|a|my|our)|als|comme|como(?: la| el)?|come|som|jako) (?:{_WORDS})(?![A-Za-z0-9-])"
+    rf"\s(?:as(?: the| an?| my| our| its| their| his| her)?|als|comme|como(?: la| el)?|come|som|jako)"
+    rf" (?:{_WORDS})(?![A-Za-z0-9-])"
 )
 _LOOKING = r"(?<![^\s`\"'(：:=*])(?P<value>[^\s`\"'<>{}\[\]|\\;,()：]{8,80})"
 # Words and numbers with a sign between or behind them, as names of methods, pages and parts are: `UserV2#create`.
 _COMPOSED = r"(?:[A-Z]?[a-z]{2,}|[A-Z]{2,}|[A-Z](?=\d)|[\d\W_])+"
 _PHRASE = (
     r"(?i:passw(?:or)?d|passphrase|passcode)[^\n\"'`]{1,30}[\"'`]"
-    r"(?P<value>[a-z]{2,10}(?: [a-z]{2,10}){1,11}(?: \d{1,6})?)[\"'`]"
+    r"(?P<value>[A-Za-z]{2,10}(?: (?:[A-Za-z]{2,10}|\d{1,6})){1,11})[\"'`]"
 )
 # The end of what announces a value.
 _ANNOUNCED = (
@@ -167,6 +172,17 @@ def is_called(found: Found) -> int:
     return len(value) if (chosen or is_strong(value)) and not is_filler(value) else 0
 
 
+def is_drawn_alone(found: Found) -> int:
+    """Accept what a machine has drawn, in both cases, if it is no part of a longer word."""
+    value = found.value
+    # Names have few digits, and hashes no letters behind the sixth.
+    lower = (
+        re.fullmatch(r"[a-z0-9]{24,64}", value) and len(re.findall("[0-9]", value)) > 3 and re.search("[g-z]", value)
+    )
+    drawn = (is_drawn(value) or lower) and not made(HEX).fullmatch(value.lower())
+    return len(found.value) if drawn and not re.match(r"[./:\w]\w", found.after) else 0
+
+
 def is_named_behind(found: Found) -> int:
     """Accept a secret that precedes the words that name it, if it is no part of a longer word."""
     value = found.value.lstrip("*_(")
@@ -214,9 +230,24 @@ ROWS = (
     Row(
         "secret",
         "key, token, secret, credential",
-        r"(?:key|token|secret|credentials?)(?: (?:is|was|to|now|be|becomes|called|->|=>|=)|:)? [`*\"']{0,3}",
+        r"(?:key|token|secret|credentials?)(?: (?:is|was|to|now|be|becomes|called|->|=>|=)|:"
+        r"| (?:to|for|of)(?: [a-z'-]{1,12}){1,5} (?:is|was))?"
+        r" [`*\"']{0,3}",
         CALLED,
         is_called,
+        is_word=False,
+        prefilter=r"(?:(?:key|token|secret|credentials?)(?: (?:is|was|to|now|be|becomes|called|->|=>|=)|:)?"
+        rf"|key (?:to|for|of)(?: [a-z'-]+)* (?:is|was)) [`*\"'\\]*{CALLED}",
+    ),
+    # `use api key …`, `the token you asked for: …`.
+    Row(
+        "secret",
+        "key, token, secret",
+        r"(?:api[ _-]?key|token|secret|access key)(?:(?: [a-z'-]{1,12}){1,6}(?::| is| was)| (?:is|was))? [`*\"'(]{0,3}",
+        "[A-Za-z0-9][A-Za-z0-9_~+-]{19,400}",
+        is_drawn_alone,
+        prefilter=r"(?:api[ _-]?key|token|secret|access key)(?:(?: [a-z'-]+)*(?::| is| was))? [`*\"'(\\]*"
+        r"[a-z_~+-]*[0-9][a-z0-9_~+-]*[0-9]",
         is_word=False,
     ),
     # `Tr0ub4dor-xk (our signing secret)`, `… is the password`.
@@ -303,7 +334,7 @@ RULES = (
                     r"\s+(?:(?:lautet|ist|est|es|is|é|è|\\u00e[89])\s|[dfpv])",
                 ),
                 *each(
-                    "as the|as a|as my|as our|als|comme|como|como la|come|som|jako",
+                    "as|as the|as a|as my|as our|as its|as their|as his|as her|als|comme|como|como la|come|som|jako",
                     " (?:passw|passphr|pw|mot de|mdp|clave|contrase|senha|kennw|wachtw)",
                 ),
             ),

@@ -98,6 +98,13 @@ def expanded(pattern: str) -> list[str]:
     return found
 
 
+def loosened(pattern: str) -> str:
+    """Return ``pattern`` without high bounds of its counts: what it finds, and more, with fewer states."""
+    return made(r"\\.|\[(?:\\.|[^\]\\])+\]|\{\d+,\d+\}|\{\d\d+\}").sub(
+        lambda match: loose(match[0]) if match[0][0] == "{" else match[0], pattern
+    )
+
+
 def by_ends(patterns: Iterable[str]) -> list[str]:
     """Return ``patterns`` with those joined that end in the same counted class: the automaton then has it once."""
     heads: dict[str, set[str]] = {}
@@ -228,14 +235,14 @@ def cleaned_at(
     if "\u0130" in text or "\u0131" in text:  # letters of Turkish that `re` takes as an `i`, and RE2 does not
         return cleaned(pattern, judge, text, counts)
     data = text.encode("utf-8", "surrogatepass")
-    search, match_at = _heads(heads).search, made(pattern).match
+    search = _heads(heads).search
     pieces: list[str] = []
     done = counted = start = at = 0
     while (head := search(data, at)) is not None:
         start += len(data[counted : head.start()].decode("utf-8", "surrogatepass"))  # in characters
         counted = head.start()
         at = counted + 1
-        match = match_at(text, start) if start >= done else None
+        match = made(pattern).match(text, start) if start >= done else None  # compiled late: few texts need all
         if match is not None:
             pieces += (text[done : match.start()], without(match, judge(match), counts))
             done = match.end()
@@ -391,8 +398,7 @@ def prefilter_of(rows: Iterable[Row]) -> Prefilter:
 
 
 def _shared(found: dict[str, list[str]]) -> tuple[str, ...]:
-    patterns = (f"{head}(?:{'|'.join(rests)})" if head else "|".join(rests) for head, rests in found.items())
-    return tuple(re.sub(r"\{\d+,\d*\}|\{\d\d+\}", lambda count: loose(count[0]), pattern) for pattern in patterns)
+    return tuple(f"{head}(?:{'|'.join(rests)})" if head else "|".join(rests) for head, rests in found.items())
 
 
 def loose(pattern: str) -> str:

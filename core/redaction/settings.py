@@ -10,19 +10,21 @@ from core.redaction.looks import (
     TECHNICAL,
     entropy,
     is_chosen,
+    is_composed,
     is_drawn,
     is_filler,
     is_handed_out,
     is_key,
     is_leet,
     is_placeholder,
+    is_said,
     is_secret,
     is_strong,
     is_worded,
 )
 from core.redaction.names import is_about
 from core.redaction.rule import BREAK, QUOTE, SPACE, Found, Row, made
-from core.redaction.shapes import is_any
+from core.redaction.shapes import is_any, is_code
 
 # The end of a line, also as JSON has it.
 _ENDS = r"[\"']?[ \t]*(?:$|[\r\n#;\"]|\\[rn\"])"
@@ -31,10 +33,20 @@ _STARTS = (
     r"(?:^|\n|\\n|\\r|\")[ \t]*(?:[-+>]|[0-9]+[:→\t])?[ \t]*(?:(?:set|option|config) (?:[\w.@*-]+ ){0,8})?[\w.-]*\Z"
 )
 # Words of a line that gives somebody's name and password.
-_CUED = (
-    r"(?i)(?:wi-?fi|wlan|log[ -]?in|logon|zugang|cred|access|account|konto|compte|cuenta|conta|identifiant|ssid"
-    r"|acceso|acesso"
-    r"|accesso)[^\n]*: \S+ / \Z"
+_ACCESS = (
+    "wi-?fi|wlan|log[ -]?in|inloggen|logon|zugang|cred|access|account|konto|compte|cuenta|conta"
+    "|identifiant|ssid|acceso|acesso"
+    "|accesso"
+)
+_CUED = rf"(?i)(?:{_ACCESS})[^\n]*(?::|is|=|with|as|met|mit|avec|con) \S+ / [\"'`]?\Z"
+_WORDED = "[A-Z][a-z]{2,}(?:[-_.][A-Z]?[a-z]{2,}){0,3}"
+_ASKED = "(?:pass(?:w(?:or)?[dt]|phrase|code)?|pwd?|credentials|login|kennwort|mdp|clave)s?"
+_SPEAKER = rf"(?:[<*\[]{{1,3}}[\w .@-]{{1,30}}[>*\]]{{1,3}}:?|[\w .@-]{{1,30}}:){SPACE}"
+_BARE = r"[^\s\"'`\\|;<>/,()\[\]{}:]"
+# Accounts that a colon and a password follow.
+_OWNERS = (
+    "(?:root|admin(?:istrator)?|user|login|guest|ubuntu|debian|ec2-user|sa|pi|postgres|demo|operator|support|sysadmin"
+    "|deploy|relay|backup|service|manager|tomcat)"
 )
 _PERSON = r"[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{2,30}){1,4}"
 
@@ -54,20 +66,60 @@ def is_setting(found: Found) -> int:
 def is_owned(found: Found) -> int:
     """Accept a password behind the name of its owner and a stroke: ``root / …``."""
     value = found.value.rstrip(".,:;)]*_`")
-    if re.search(r": \S+ / \Z", found.before) and not re.search(_CUED, found.before):
+    if re.search(rf"(?::|is|=|with|as|met|mit|avec|con) (?!{_OWNERS} )\S+ / [\"'`]?\Z", found.before) and not re.search(
+        _CUED, found.before
+    ):
         return 0
-    words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
-    # Behind an address of mail and a colon a path follows as often.
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
+    # Behind a colon a path or a resource follows as often.
+    plain = found.before.rstrip("\"'`").endswith("/ ") or (len(words) > 1 and not value.islower())
     chosen = is_strong(value) or (
-        found.before.endswith("/ ") and (is_leet(value) or (is_worded(value) and TECHNICAL.isdisjoint(words)))
+        plain and (is_leet(value) or ((is_worded(value) or not value.isascii()) and TECHNICAL.isdisjoint(words)))
     )
-    return len(value) if chosen and not is_filler(value) else 0
+    return len(value) if chosen and any(map(str.isdigit, value)) and not is_filler(value) else 0
+
+
+def is_answer(found: Found) -> int:
+    """Accept the one word that answers a question for a password."""
+    value = found.value
+    words = re.findall(r"[^\W\d_]{3,}", value)
+    said = is_said(value, plain=True) and (len(words) > 1 or not value.islower())
+    chosen = is_strong(value) or is_drawn(value) or is_leet(value) or said
+    return len(value) if chosen and not is_placeholder(value) else 0
 
 
 def is_flagged(found: Found) -> int:
     """Accept an option's value, which may have points in it."""
     value = found.value
     return len(value) if is_chosen(value, plain=True) or is_given(found) else 0
+
+
+def is_product(found: Found) -> int:
+    """Accept a product's key: groups of one length, of letters and digits."""
+    groups = found.value.split("-")
+    varied = any(map(str.isdigit, found.value)) and any(map(str.isalpha, found.value))
+    return is_any(found) if varied and len({len(group) for group in groups}) == 1 else 0
+
+
+def is_alone(found: Found) -> int:
+    """Accept words with a password's sign between them."""
+    return 0 if is_filler(found.value) else len(found.value)
+
+
+def is_near(found: Found) -> int:
+    """Accept words, a sign and a number on a line that speaks of access."""
+    line = f"{found.before} {found.after}"
+    near = re.search(
+        rf"(?i)passw|\bp(?:ass|w|wd)\b|sign[ -]?in|\bauth|secret|vault|kennwort|{_ACCESS}",
+        line,
+    )
+    words = [word.lower() for word in re.findall(r"[A-Za-z]+", found.value)]
+    return is_alone(found) if near and TECHNICAL.isdisjoint(words) else 0
+
+
+def is_line_words(found: Found) -> int:
+    """Accept words and a number, if they name no part of a program."""
+    return len(found.value) if not found.value.islower() and is_composed(found.value) else 0
 
 
 def is_base32(found: Found) -> int:
@@ -157,8 +209,8 @@ ROWS = (
     # Options as Windows' programs have them.
     Row(
         "password",
-        "/p, /rp, /pw",
-        r"[ \t]/(?:p(?:ass(?:word)?|wd|w)?:|rp )" + GIVEN,
+        "/p, /rp, /pw, pw ",
+        r"[ \t](?:/(?:p(?:ass(?:word)?|wd|w)?:|rp )|--?[uo]?pw[ =])" + GIVEN,
         r"[^\s\"'`\\|;<>=:/]{6,100}",
         is_flagged,
         is_word=False,
@@ -180,15 +232,26 @@ ROWS = (
     # A person and a password.
     Row(
         "password",
-        "/, @",
-        rf"(?:(?:root|admin(?:istrator)?|user|login|guest|ubuntu|sa|postgres|demo|operator|support|sysadmin) / "
-        rf"|: [\w.@+-]{{2,40}} / |{_PERSON} ?[:/|,] ?)",
-        r"[^\s\"'`\\|;<>/,()\[\]{}]{8,64}",
+        "/, @, :",
+        rf"(?:{_OWNERS}(?: / |:)|\[\+\] [^\n]{{0,120}}?\\{{1,4}}[\w.$-]{{1,40}}:"
+        rf"|(?:: |is |= |with |as |met |mit |avec |con ){QUOTE}?[\w.@+-]{{2,40}}{QUOTE}? / {QUOTE}?"
+        rf"|{_PERSON}(?: ?[:|,] ?| / ))",
+        r"[^\s\"'`\\|;<>/,()\[\]{}:]{8,64}",
         is_owned,
-        prefilter=r"(?:root|admin(?:istrator)?|user|login|guest|ubuntu|sa|postgres|demo|operator|support|sysadmin"
-        r"|: [\w.@+-]+) / [^\s\"'`\\|;<>/,()\[\]{}]*[0-9]"
-        r"|[\w.+-]+@[\w.-]+\.[a-z]+ ?[:/|,] ?[^\s\"'`\\|;<>/,()\[\]{}]*[0-9]",
+        # No `/ float64`: a sign and a digit, a digit within, or several.
+        prefilter=rf"(?:{_OWNERS}:| / [\"'`\\]*|\[\+\] [^\n\\]*\\+[\w.$-]+:|@[\w.-]+\.[a-z]+(?: ?[:|,] ?| / ))"
+        rf"{_BARE}*(?:[!#$%^&*+._@-]{_BARE}*[0-9]|[0-9]{_BARE}{{2}})",
         is_word=False,
+    ),
+    # `log in with mira and …`.
+    Row(
+        "password",
+        "log in, login, log on, logon, sign in",
+        r"(?:log ?[io]n|sign in)(?: [a-z]{1,10}){0,3} (?:with|as|using) [\w.@+-]{1,60} "
+        r"(?:and|und|et|y|e) [`*\"'\\]{0,3}",
+        r"[^\s\"'`\\|;<>,()]{6,64}",
+        is_answer,
+        prefilter=r"(?:log ?[io]n|sign in)(?: [a-z]+)* (?:with|as|using) [\w.@+-]+ (?:and|und|et|y|e) ",
     ),
     Row(
         "password",
@@ -197,9 +260,9 @@ ROWS = (
         rf"(?:passw(?:or)?d|pass|pwd)[ \t]+{QUOTE}?",
         r"[^\s\"'`\\|;<>]{6,200}",
         is_given,
-        prefilter=r"(?:user(?:name)?|login|account)[ \t]+[\w.@+\"'\\-]+[ \t]+(?:with[ \t]+)?(?:passw(?:or)?d|pass"
-        r"|pwd)[ \t]+"
-        r"[\"'\\]*[^\s\"'`\\|;<>]*[0-9]",
+        prefilter=r"[ \t](?:passw(?:or)?d|pass|pwd)[ \t]+[\"'\\]*(?:[A-Za-z]?[0-9][^\s\"'`\\|;<>]{4}"
+        r"|[^\s\"'`\\|;<>]{3}[^\s\"'`\\|;<>]*[0-9])",
+        is_word=False,
     ),
     # What network devices share.
     Row(
@@ -224,6 +287,7 @@ ROWS = (
         is_any,
         tail="<",
         is_word=False,
+        prefilter=r"(?:passw(?:or)?d|passphrase|secret)>(?:\s|\\[nrt])*<(?:[\w-]+:)?(?:value|string|content)>",
     ),
     # https://github.com/zxing/zxing/wiki/Barcode-Contents#wi-fi-network-config-android-ios-11
     Row(
@@ -252,15 +316,15 @@ ROWS = (
         "token, secret, key",
         r"(?:token|secret(?: ?id)?|(?:api|access|auth|routing|integration|license|service|ingest(?:ion)?|write|admin"
         r"|master"
-        rf"|deploy|events?|recovery|activation|product)[ _-]?key)(?: (?:is|was|to"
-        rf"|for [\w-]{{1,20}}))?{QUOTE}?[ \t]*[:=]?[ \t]*{QUOTE}?",
-        rf"(?:{_UUID}|[0-9a-f]{{32}}(?:[0-9a-f]{{8}}|[0-9a-f]{{16}}|[0-9a-f]{{32}})?)",
+        rf"|deploy|events?|recovery|activation|product|backup|vault|root|data|cookie|session|tls)[ _-]?key"
+        rf"|tls_?psk)(?: (?:is|was|to|for [\w-]{{1,20}}))?{QUOTE}?[ \t]*[:=]?[ \t]*{QUOTE}?",
+        rf"(?:{_UUID}|[0-9a-f]{{32}}(?:[0-9a-f]{{32}}|[0-9a-f]{{16}}|[0-9a-f]{{8}})?)",
         is_grant,
         is_word=False,
         prefilter=r"(?:token|secret(?: ?id)?|(?:api|access|auth|routing|integration|license|service|ingest(?:ion)?"
         r"|write|admin"
-        r"|master|deploy|events?|recovery|activation|product)[ _-]?key)(?: (?:is|was|to"
-        r"|for [\w-]+))?[\"'`\\]*[ \t]*[:=]?[ \t]*[\"'`\\]*"
+        r"|master|deploy|events?|recovery|activation|product|backup|vault|root|data|cookie|session|tls)[ _-]?key"
+        r"|tls_?psk)(?: (?:is|was|to|for [\w-]+))?[\"'`\\]*[ \t]*[:=]?[ \t]*[\"'`\\]*"
         r"[0-9a-f]{8}-?[0-9a-f]{4}",
     ),
     Row(
@@ -280,22 +344,6 @@ ROWS = (
         is_given,
         is_word=False,
     ),
-    Row(
-        "password",
-        "keychain",
-        rf"(?:(?:unlock|create)-keychain [^\n|;&]{{0,120}}?-p|set-key-partition-list [^\n|;&]{{0,120}}?-k) {GIVEN}",
-        ARGUMENT,
-        is_any,
-        is_rare=True,
-    ),
-    Row(
-        "password",
-        "bundle config",
-        rf"bundle config (?:set )?(?:--\w+ )?[\w.:/-]{{4,80}} {GIVEN}[\w.@-]{{1,60}}:",
-        ARGUMENT,
-        is_any,
-        is_rare=True,
-    ),
     # A call that logs in, or that is given a key.
     Row(
         "password",
@@ -311,6 +359,28 @@ ROWS = (
         r"|logon"
         r"|usernamepassword\w*)\([^()\n]*[\"'][^\s\"'`\\()]*[0-9][^\s\"'`\\()]*\\*[\"']",
         is_word=False,
+    ),
+    Row(
+        "password",
+        "login(, log_in(, signin(, unlock(, decrypt(",
+        rf"(?:log_?in|signin|unlock|decrypt)\({QUOTE}",
+        r"[^\s\"'`\\]{8,100}",
+        is_called_with,
+        tail=rf"{QUOTE}\)",
+        is_word=False,
+        prefilter=r"(?:log_?in|signin|unlock|decrypt)\(\\*[\"'][^\s\"'`\\]*[0-9][^\s\"'`\\]*\\*[\"']\)",
+    ),
+    # A key that is decoded.
+    Row(
+        "secret",
+        "fromhex, unhexlify, b64decode, buffer.from, decodestring",
+        rf"(?:key|secret)\w{{0,20}} ?:?= ?[\w.]{{0,40}}"
+        rf"(?:fromhex|unhexlify|b64decode|buffer\.from|decodestring)\(b?{QUOTE}",
+        r"(?:[0-9a-f]{32,128}|[A-Za-z0-9+/]{22,90}={0,2})",
+        is_any,
+        tail=QUOTE,
+        is_word=False,
+        is_rare=True,
     ),
     Row(
         "secret",
@@ -344,7 +414,7 @@ ROWS = (
         is_app_password,
         tail=r"(?:$|[^a-z ]| \(|[ ]?[\r\n])",
         is_word=False,
-        prefilter=r"(?: is| was|[:=]) ?[\"'`(]{0,2}[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?:$|[^a-z ]| \()",
+        prefilter=r"(?:pass|passw(?:or)?[dt])(?: (?:is|was))?[ :=]+[\"'`(\\]*[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}\b",
     ),
     # Links that let somebody in.
     Row(
@@ -385,9 +455,133 @@ ROWS = (
         is_vaulted,
         prefilter=rf"vault_\w+{QUOTE}?: ?{QUOTE}?[^\s\"'`\\{{]*[0-9]",
     ),
+    # Redis': https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
+    Row(
+        "password",
+        "user , setuser ",
+        r"(?:set)?user [\w.-]{1,60} (?:(?:on|off|reset|resetpass|sanitize-payload) ){1,4}>",
+        r"[^\s\"'`\\]{4,200}",
+        is_any,
+        prefilter=r" (?:on|off|reset\w*|sanitize-payload) >[^\s]",
+        is_word=False,
+    ),
+    # Installers': https://pykickstart.readthedocs.io, https://www.debian.org/releases/stable/amd64/apb
+    Row(
+        "password",
+        "rootpw , sshpw , d-i ",
+        r"(?:(?:root|ssh)pw (?:--\w+(?:=\w+)? ){0,4}|d-i [\w/-]{0,60}passw(?:or)?d[\w/-]{0,40} (?:password|string) )",
+        r"[^\s\"'`\\-][^\s\"'`\\]{5,200}",
+        is_given,
+        prefilter=r"(?:root|ssh)pw -|d-i [\w/-]*passw",
+    ),
+    # Words of protocols: `AUTH …`, `PASS …`.
+    Row(
+        "password",
+        "auth , pass ",
+        r"(?-i:(?:^|[\n\"> ]|\\n)(?:AUTH(?: PLAIN| LOGIN)?|PASS)) ",
+        r"[^\s\"'`\\|;<>]{8,200}",
+        is_called_with,
+        tail=_ENDS,
+        is_word=False,
+        prefilter=rf"(?-i:AUTH(?: PLAIN| LOGIN)?|PASS) [^\s\"'`\\|;<>/:]*[0-9][^\s\"'`\\|;<>/:]*{_ENDS}",
+    ),
+    # By its looks alone: `Rost!Braten2`. Methods, types and cells have other signs.
+    Row(
+        "password",
+        "!, %, ^, ~",
+        r"(?:^|[\s\"'`(=:,]|\\[nrt])",
+        rf"(?-i:{_WORDED}[!%^~]{{1,2}}{_WORDED}[-_]?[0-9]{{1,4}}[!?#]?"
+        r"|[A-Z][a-z]{1,}(?:[-_.][A-Z]?[a-z]{2,}){1,3}![0-9]{2,4})",
+        is_alone,
+        tail=r"(?:$|[\s\"'`),.;:?]|\\[nrt\"])",
+        is_word=False,
+        prefilter=r"(?-i:[!%^~][A-Z][a-z]{2}[A-Za-z._-]*[0-9])|![0-9]{2}",
+    ),
+    # Words, a sign and a number on a line that speaks of access.
+    Row(
+        "password",
+        "+, &, #, @, ?",
+        r"(?:^|[\s\"'`(=:,%/]|\\[nrt])",
+        rf"(?-i:{_WORDED}[+&#@?]{_WORDED}[-_]?[0-9]{{1,4}}[!?#]?)",
+        is_near,
+        tail=r"(?:$|[\s\"'`),.;:?]|\\[nrt\"])",
+        is_word=False,
+        # No bytes in base64: those go on.
+        prefilter=r"(?-i:[+&#@?][A-Z][a-z]{2}[A-Za-z._-]*[0-9]+[^0-9A-Za-z+/=_-])|(?-i:[+&#@?][A-Z][a-z]{2}[a-z]*[0-9]+$)",
+    ),
+    # Bytes of a key, in code.
+    Row(
+        "secret",
+        "getbytes(, encode(",
+        rf"key\w{{0,10}} ?= ?b?{QUOTE}",
+        r"[A-Za-z0-9+/!@#$%^&*_-]{16,64}",
+        is_keyed,
+        tail=rf"{QUOTE}\.(?:getbytes|encode)\(",
+        is_word=False,
+        prefilter=rf"{QUOTE}\.(?:getbytes|encode)\(",
+    ),
+    Row("otp", "oathtool ", r"oathtool [^\n|;&]{0,100}? [\"']?", "(?-i:[A-Z2-7]{16,64})", is_base32, is_rare=True),
+    # Of products: https://en.wikipedia.org/wiki/Product_key
+    Row(
+        "secret",
+        "key, serial, license, licence, activation",
+        r"(?:key|serial|licen[sc]e|activation)(?: ?(?:code|number|no\.?|key|is|was))*[:=]? {0,3}[\"'`(*]{0,3}",
+        "(?-i:[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})",
+        is_product,
+        is_word=False,
+        prefilter=r"(?:key|serial|licen[sc]e|activation)(?: ?(?:code|number|no\.?|key|is|was))*[:=]? *[\"'`(*]*"
+        r"(?-i:[A-Z0-9]{4,6}-[A-Z0-9]{4,6}-)",
+    ),
+    # A line that has the name and nothing but words and a number behind it.
+    Row(
+        "password",
+        "pass, pwd",
+        rf"(?:^|\n|\\n)[>\t -]{{0,20}}[\w.-]{{0,40}}(?:passw(?:or)?d|pass|pwd|passphrase): {GIVEN}",
+        r"[A-Za-z]{3,20}(?:[._-][A-Za-z]{3,20}){1,4}[0-9]{1,6}[!?#]{0,2}",
+        is_line_words,
+        tail=_ENDS,
+        is_word=False,
+        prefilter=r"(?:passw(?:or)?d|pass|pwd|passphrase): [\\\"']*[A-Za-z]{3,20}[._-][A-Za-z._-]*[0-9]",
+    ),
+    # RFC 7616: what is made of the password can be tried against a list.
+    Row(
+        "authorization",
+        "response=",
+        r"digest [^\n]{1,400}response=\\*\"",
+        "[0-9a-f]{32}(?:[0-9a-f]{32})?",
+        is_any,
+        prefilter=r"response=\\*\"[0-9a-f]{32}",
+        is_word=False,
+    ),
+    # Codes in the languages that put the possessor first.
+    Row(
+        "otp",
+        "code, kod, cod, código, codice",
+        r"(?:votre|ton|tu|su|seu|dein|ihr|euer|tuo|suo|jouw|uw|je|twój|din|senin|vaš|váš)"
+        r" (?:code|kode?|código|codigo|codice|codul)"
+        r"(?: [^\s:0-9]{1,20}){0,5}?(?: ?:| est| ist| es| é| è| is| to| är| er| jest)? [`*\"'\\]{0,3}",
+        "(?:[0-9]{4,8}|[0-9]{3}[ -][0-9]{3})",
+        is_code,
+        tail=r"(?:$|[.,;!?)\"'`\\\n])",
+        prefilter=r"(?:votre|ton|tu|su|seu|dein|ihr|euer|tuo|suo|jouw|uw|je|tw(?:ó|\\u00f3)j|din|senin|va(?:š|\\u0161)"
+        r"|v(?:á|\\u00e1)(?:š|\\u0161)) (?:code|kode?|c(?:ó|\\u00f3|o)digo|codice|codul)"
+        r"(?: (?:[^\s:0-9\\]|\\u[0-9a-f]{4})+)*:? [`*\"'\\]*[0-9]{3}",
+    ),
 )
 # Finds of these go on over the ends of lines.
 SPANS = (
+    # A question for a password, and the next line's answer. Without a mark the answer's speaker is named.
+    Row(
+        "password",
+        "pass, pw, credential, login, kennwort, mdp, clave",
+        rf"(?:{_ASKED}[^\n\\?]{{0,60}}\?{BREAK}(?:\[?[0-9:., apm]{{3,20}}\]?{SPACE}?)?(?:{_SPEAKER})?"
+        rf"|{_ASKED}(?: pl[sz]| please| again)?\.?{BREAK}{_SPEAKER})[`*\"'\\]{{0,3}}",
+        r"[^\s\"'`\\|;<>]{6,64}",
+        is_answer,
+        tail=rf"[`*\"'.]{{0,3}}{SPACE}?(?:$|{BREAK}|\")",
+        prefilter=rf"{_ASKED}(?:(?: [\w-]+)?(?: [\w-]+)?\?{BREAK}|(?: pl[sz]| please| again)?\.?{BREAK}"
+        r"(?:<|\*\*|\w+: ))",
+    ),
     Row(
         "secret",
         "token, secret, passw, .key, psk, api",

@@ -34,6 +34,11 @@ _ISSUERS = (
 )
 # Numbers that are published for tests have fewer different digits: 4242 4242 4242 4242.
 _DIGITS_LEAST = 5
+# The others, of https://docs.stripe.com/testing and https://developer.paypal.com/api/rest/sandbox/card-testing
+_TEST_CARDS = frozenset(
+    "378282246310005 378734493671000 6011000990139424 30569309025904 38520000023237 3566002020360505"
+    " 3056930009020004 4012888888881881 5200828282828210 3530111333300000 5105105105105100 6011111111111117".split()
+)
 
 
 def is_card(found: Found) -> int:
@@ -50,7 +55,8 @@ def is_card(found: Found) -> int:
     issued = any(
         len(digits) == length and first <= int(digits[: len(str(first))]) <= last for first, last, length in _ISSUERS
     )
-    return len(value) if issued and len(set(digits)) >= _DIGITS_LEAST and _luhn(digits) else 0
+    is_real = len(set(digits)) >= _DIGITS_LEAST and digits not in _TEST_CARDS
+    return len(value) if issued and is_real and _luhn(digits) else 0
 
 
 def is_part(found: Found) -> bool:
@@ -81,6 +87,14 @@ _IBANS = {
     )
 }
 
+# Examples of the registry's, and of Wikipedia's article.
+_PUBLISHED = frozenset(
+    "DE89370400440532013000 GB82WEST12345698765432 FR1420041010050500013M02606 NL91ABNA0417164300"
+    " CH9300762011623852957 AT611904300234573201 BE68539007547034 ES9121000418450200051332 IT60X0542811101000000123456"
+    " PL61109010140000071219812874 SE4550000000058398257466 NO9386011117947 DK5000400440116243"
+    " IE29AIBK93115212345678".split()
+)
+
 
 def is_iban(found: Found) -> int:
     """Accept an IBAN: its country's length, and modulo 97 (ISO 7064)."""
@@ -93,7 +107,7 @@ def is_iban(found: Found) -> int:
         places += sign.isalnum()
     value = re.sub(r"[ -]", "", found.value[:taken])
     rest = found.value[taken:] + found.after
-    if not length or len(value) != length or rest[:1].isalnum():
+    if not length or len(value) != length or rest[:1].isalnum() or value in _PUBLISHED:
         return 0
     number = "".join(str(int(sign, 36)) for sign in value[4:] + value[:4])
     return taken if int(number) % 97 == 1 else 0
@@ -136,7 +150,7 @@ def is_kept(found: Found) -> int:
 
 def is_dumped(found: Found) -> int:
     """Accept a line of Windows' passwords: not that of an account without one."""
-    return 0 if found.value.startswith("31d6cfe0d16ae931b73c59d7e0c089c0") else len(found.value) - 3
+    return 0 if "31d6cfe0d16ae931b73c59d7e0c089c0" in found.value else len(found.value) - 3
 
 
 def is_sanctum(found: Found) -> int:
@@ -240,6 +254,8 @@ HASHES = (
         is_kept,
         is_one=True,
     ),
+    # PostgreSQL's older form.
+    Row("crypt", "md5", f"md5{_HEX}{{8}}", f"{_HEX}{{24}}", is_kept, is_one=True),
     # phpass, Drupal, yescrypt, scrypt, Cisco's.
     Row(
         "crypt",
@@ -299,8 +315,8 @@ HASHES = (
     Row(
         "crypt",
         ":::",
-        rf":{_HEX}{{32}}:",
-        rf"{_HEX}{{32}}:::",
+        ":",
+        rf"{_HEX}{{32}}:{_HEX}{{32}}:::",
         is_dumped,
         is_word=False,
     ),
@@ -331,8 +347,8 @@ HASHES = (
     ),
     Row(
         "crypt",
-        "$krb5",
-        r"\$krb5(?:tgs|asrep|pa)\$",
+        "$krb5, $dcc2",
+        r"\$(?:krb5(?:tgs|asrep|pa)|dcc2)\$",
         r"[^\s'\"]{40,1000}",
         is_kept,
         is_word=False,
@@ -380,13 +396,13 @@ TOKENS = (
     ),
     Row(
         "wallet",
-        "wallet, private key, private_key, privatekey, privkey, signingkey, from_key, importaccount, importrawkey",
-        r"(?:wallet|signingkey|private[ _]?key|privkey|from_key|importaccount|importrawkey)\w{0,20}"
+        "wallet, priv, signingkey, from_key, importaccount, importrawkey",
+        r"(?:wallet|signingkey|priv(?:ate)?[ _]?key|from_key|importaccount|importrawkey)\w{0,20}"
         rf"(?: (?:is|was))?{QUOTE}?\)?[ :=(,]{{1,4}}{QUOTE}?",
         rf"(?:0x)?{_HEX}{{64}}",
         is_any,
         is_word=False,
-        prefilter=r"(?:wallet|signingkey|private[ _]?key|privkey|from_key|importaccount|importrawkey)\w*[^\w]+"
+        prefilter=r"(?:wallet|signingkey|priv(?:ate)?[ _]?key|from_key|importaccount|importrawkey)\w*[^\w]+"
         rf"(?:(?:is|was)[^\w]+)?(?:0x)?{_HEX}{{16}}",
     ),
 )

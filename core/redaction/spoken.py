@@ -26,11 +26,12 @@ _ENGLISH = (
 )
 # Verbs that announce a value, in each language.
 _IS_ENGLISH = (
-    r"(?:it's|it is|it was|that's|is|was|will be|be|are|equals|now)"
+    r"(?:it's|it is|it was|that's|is|was|will be|be|are|equals|now|says|reads)"
     r"(?:[ ](?:now|still|currently|just|also|again|actually|simply))?"
 )
 _IS_FOREIGN = (
-    r"(?:lautet|c'est|ist|war|wäre|est|était|és|es|era|será|este|is|é|è|е|er|är|var|to jest|to|jest|je|bude|byl[oa]?"
+    r"(?:lautet|heißt|c'est|ist|war|wäre|est|était|és|es|era|será"
+    r"|este|is|é|è|е|er|är|var|to jest|to|jest|je|bude|byl[oa]?"
     r"|on|oli|adalah|ialah|là|это|была?|теперь|है|हैं|هي|هو|הוא|היא|είναι|คือ)"
     r"(?:[ ](?:jetzt|nun|noch|maintenant|ahora|agora|ora|nu|teraz|teď|şimdi))?"
 )
@@ -64,8 +65,8 @@ _FOLLOWS = (
     rf"(?:[^\x00-\x7f\W]{{2,20}}[ ]){{0,3}}{_OPENS}(?P<value>{_WORD}{{6,80}})"
 )
 _PHRASE = (
-    r"(?i)(?:passw(?:or)?d|pass ?phrase|passcode)[^\n:=\"'`]{0,40}[:=][ \t]{0,4}"
-    r"(?P<value>[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,7})(?=[ \t.]{0,3}(?:\Z|[\r\n]))"
+    r"(?i)(?:passw(?:or)?d|pass ?phrase|passcode)(?:[^\n:=\"'`]{0,40}[:=]|(?<=phrase),?(?: which)? (?:is|was))"
+    r"[ \t]{0,4}(?P<value>[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,7})(?=[ \t.]{0,3}(?:\Z|[\r\n]))"
 )
 # Words in letters that are not Latin: others of their language may follow them: `пароль от базы: …`, `密码是…`.
 _IS = r"(?:är|е|to|jest|je|это|теперь|là|है|हैं|es|est|este|é|ist|was|is|هي|هو|הוא|היא|είναι|คือ|adalah)(?=\s)"
@@ -243,7 +244,7 @@ _QUOTED = r"[\"'`*(\[#\\]*"
 _WITH_DIGIT = rf"{_QUOTED}[^\s\"'`]*[0-9]"
 # The last word before a value.
 _LAST = (
-    "is|was|be|are|equals|now|still|currently|just|also|again|actually|simply|to|from|ist|lautet|war|est|es|era|este"
+    "is|was|be|are|equals|now|says|reads|still|currently|just|also|again|actually|simply|to|from|ist|lautet|war|est|es|era|este"
     "|er|var|jest|je|bude|adalah|ialah|auf|naar|till|til|na|ora|jetzt|ahora|teraz|nu"
 )
 _BETWEEN_WORDS = (
@@ -261,11 +262,12 @@ RULES = (
                     _SPOKEN_COMPOUND,
                     rf"(?:[a-z]|\\u[0-9a-f]{{4}}){{0,4}}(?: (?:[^\s\\\"`:=()]|\\u[0-9a-f]{{4}})+)*[ :=]+{_WITH_DIGIT}",
                 ),
-                r"(?i:pass ?phrase|passw(?:or)?d)[^\n:=\"'`\\]{0,40}[:=] *[a-z]{3,10} [a-z0-9]{1,10} [a-z0-9]",
+                r"(?i:pass ?phrase|passw(?:or)?d)(?:[^\n:=\"'`\\]*[:=]|,?(?: which)? (?:is|was))"
+                r" *[a-z]{3,10} [a-z0-9]{1,10} [a-z0-9]",
             ),
             (
                 rf"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|pw) {_QUOTED}(?:[^\s\"'`&]*[0-9]|[^\s\"'`\\]*\\u)",
-                rf"pw(?: [a-z@.'-]+)* (?:[a-z]+:?|->|=>) {_WITH_DIGIT}",
+                rf"pw(?: [a-z@.'-]+)*(?:,| [a-z]+:?| ->| =>) {_WITH_DIGIT}",
                 rf"(?i:{_KINDS}) pass(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}",
                 rf"pass (?:for|on|to|of) (?:the|our|my|this|that)(?: [a-z@.'-]+)*(?: is| was|:|=) {_WITH_DIGIT}",
                 *each(_SPOKEN, r"(?:[a-z]|\\u[0-9a-f]{4}){0,4}[ ':=]"),

@@ -437,7 +437,7 @@ def _inserted_kind(name: str, value: str) -> str:
 
 
 # Kubernetes' `Secret`: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/
-_KIND = r"(?m)^[ \t]*(?:- )?kind:[ \t]*[\"']?Secret[\"']?[ \t\r]*$|\"kind\"\s*:\s*\"Secret\""
+_KIND = r"(?m)^[ \t]*(?:- )?(?:kind:[ \t]*[\"']?Secret[\"']?|stringData:)[ \t\r]*$|\"kind\"\s*:\s*\"Secret\""
 _DATA_BLOCK = r"(?m)^(?P<indent>[ \t]*)(?:- )?(?:stringData|data):[ \t\r]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*\n?)+)"
 _OBJECT = r"\"(?:stringData|data)\"\s*:\s*\{(?P<body>[^{}]{0,100000})\}"
 # A line of YAML, and a pair of JSON's: each begins at one place only.
@@ -558,7 +558,7 @@ TABLES = (
         clean=_without_inserts,
     ),
     # A manifest of Kubernetes'.
-    Rule("manifest", Prefilter((r"ind(?:\\*\")?:\s*\\*[\"']?(?-i:S)ecret",)), clean=_without_manifests),
+    Rule("manifest", Prefilter((r"ind(?:\\*\")?:\s*\\*[\"']?(?-i:S)ecret", "ringdata:")), clean=_without_manifests),
 )
 _LABELS = Prefilter(after_passwords=_LABELLED, after_names=_LABELLED)
 PLACES = (

@@ -141,14 +141,28 @@ def test_a_row_is_whole(row: Row) -> None:
     assert all(word == word.lower() for word in row.words)
 
 
-@pytest.mark.parametrize("name", ["first", "second", "third", "fourth", "fifth"])
-def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "missed_most"),
+    [
+        ("first", 0.06),
+        ("second", 0.06),
+        ("third", 0.06),
+        ("fourth", 0.06),
+        ("fifth", 0.06),
+        ("sixth", 0.04),
+        ("seventh", 0.04),
+        ("eighth", 0.04),
+    ],
+)
+def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(
+    name: str, missed_most: float
+) -> None:
     lines = [line["text"] for line in _BLIND if line["list"] == name]
     secrets = LABELLED.pasted([text for text in lines if "⟦" in text], 31)
     missed = [case.text for case in secrets if case.secret in redact(case.text)[0]]
-    assert len(missed) / len(secrets) <= 0.06, missed
-    others = [text for text in lines if "⟦" not in text]
-    assert [text for text in others if redact(text)[0] != text] == []
+    assert len(missed) / len(secrets) <= missed_most, missed
+    others = LABELLED.pasted([text for text in lines if "⟦" not in text], 32)
+    assert [case.text for case in others if redact(case.text)[0] != case.text] == []
     for case in secrets:
         if case.text not in missed:
             assert automaton.suspects(json.dumps(case.text).encode()), case.text
