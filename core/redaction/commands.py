@@ -233,6 +233,7 @@ ROWS = (
         r"[^\s:\"'`\\]{6,100}",
         is_sent,
         is_word=False,
+        prefilter=r"\]:[0-9]+[ \t]+[\w.@+-]+:[^\s:\"'`\\]*[0-9]",
     ),
     Row("password", "snmp-server community", "snmp-server community ", ARGUMENT, is_any, is_rare=True),
     Row(

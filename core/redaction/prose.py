@@ -221,7 +221,7 @@ CALLED = (
 )
 # Words behind a secret that name it.
 _IS_OURS = (
-    r"(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} ){0,2}"
+    r"(?: (?:[(\[-]|—|–|\\u201[34]) ?| (?:is|was|=|as) )(?:our|the|my|your|their|new|old) (?:[\w-]{1,12} )?"
     r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
     r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b"
 )
@@ -247,7 +247,7 @@ ROWS = (
         "[A-Za-z0-9][A-Za-z0-9_~+-]{19,400}",
         is_drawn_alone,
         prefilter=r"(?:api[ _-]?key|token|secret|access key)(?:(?: [a-z'-]+)*(?::| is| was))? [`*\"'(\\]*"
-        r"[a-z_~+-]*[0-9][a-z0-9_~+-]*[0-9]",
+        r"[0-9]*[a-z_~+-]+[0-9][a-z0-9_~+-]*[0-9]",
         is_word=False,
     ),
     # `Tr0ub4dor-xk (our signing secret)`, `… is the password`.

@@ -500,14 +500,13 @@ ROWS = (
     # Words, a sign and a number on a line that speaks of access.
     Row(
         "password",
-        "+, &, #, @, ?",
+        "#, @, ?",
         r"(?:^|[\s\"'`(=:,%/]|\\[nrt])",
-        rf"(?-i:{_WORDED}[+&#@?]{_WORDED}[-_]?[0-9]{{1,4}}[!?#]?)",
+        rf"(?-i:{_WORDED}[#@?]{_WORDED}[-_]?[0-9]{{1,4}}[!?#]?)",
         is_near,
         tail=r"(?:$|[\s\"'`),.;:?]|\\[nrt\"])",
         is_word=False,
-        # No bytes in base64: those go on.
-        prefilter=r"(?-i:[+&#@?][A-Z][a-z]{2}[A-Za-z._-]*[0-9]+[^0-9A-Za-z+/=_-])|(?-i:[+&#@?][A-Z][a-z]{2}[a-z]*[0-9]+$)",
+        prefilter=r"(?-i:[#@?][A-Z][a-z]{2}[A-Za-z._-]*[0-9])",
     ),
     # Bytes of a key, in code.
     Row(
@@ -541,7 +540,7 @@ ROWS = (
         is_line_words,
         tail=_ENDS,
         is_word=False,
-        prefilter=r"(?:passw(?:or)?d|pass|pwd|passphrase): [\\\"']*[A-Za-z]{3,20}[._-][A-Za-z._-]*[0-9]",
+        prefilter=r"(?:passw(?:or)?d|pass|pwd|passphrase): [\\\"']*[A-Za-z]+[._-][A-Za-z._-]*[0-9]",
     ),
     # RFC 7616: what is made of the password can be tried against a list.
     Row(
