@@ -59,7 +59,10 @@ def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
         console.print(Text(f"   {_about(hit)}", style="green" if not hit["stale"] else "yellow"))
         console.print(Text(f"   {_where(hit)}", style="dim"), overflow="fold")
         for line in _snippet(hit):
-            console.print(Text(f"   │ {line}"), overflow="ellipsis", no_wrap=True)
+            # A quote is whole sentences: cut at the edge of the terminal, it would lose the answer.
+            for number, part in enumerate(Text(line).wrap(console, max(console.width - 7, 20))):
+                part.rstrip()
+                console.print(Text("   │   " if number else "   │ ") + part, overflow="fold")
         if hit["resume"]:
             console.print(Text(f"   > {hit['resume']}", style="dim"))
         if "warning" in hit:

@@ -241,6 +241,18 @@ def test_a_title_is_one_line_on_a_terminal_too(shelf: Shelf, capsys: pytest.Capt
     assert not any(line.startswith(("2. Fake", "FAKE")) for line in shown.splitlines())
 
 
+def test_a_terminal_shows_the_whole_of_a_quote(shelf: Shelf, brain: Brain) -> None:
+    del brain
+    said = "The pelican gate fails because the spare key of the northern lock was never copied to the new cabinet."
+    turns = f"## [1] user\n\nWhy does the gate fail?\n\n## [2] assistant\n\n{said}\n"
+    shelf.put("brain", "a.md", turns, title="Gate", date=int(time.time()))
+    shown = on_terminal("ask", "why does the pelican gate fail")[1]
+    lines = [line for line in shown.splitlines() if line.startswith("   │ ")]
+    assert any(line.startswith("   │ agent: The pelican gate") for line in lines)
+    assert said in " ".join(line.removeprefix("   │").strip() for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
 def test_a_name_that_is_no_text_is_bad_input(shelf: Shelf, brain: Brain) -> None:
     assert brain("show", "\udcff").returncode == 64
     assert brain("recent", env={"BRAIN_HOME": str(shelf.home.root) + "\udcff"}).returncode == 64
