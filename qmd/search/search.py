@@ -321,7 +321,9 @@ class Ranking:
             passages[document] = count
         points = {document: scored.match_points for document, scored in self.scored.items()}
         full = scoring.full_match(self.best, self.full)
-        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, share)
+        # A document that awaits its vector has words alone.
+        told = share if meaning.whole else scoring.TOLD
+        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, told)
         self.scores, self.full = {document: words + meant for document, (words, meant) in parts.items()}, 1.0
         self.scores.update(dict.fromkeys(self._named, max(self.scores.values(), default=0.0)))
         for document, near in nearest.documents.items():

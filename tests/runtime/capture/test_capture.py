@@ -174,12 +174,9 @@ def test_the_entry_that_says_the_same_is_named(indexed: Home, there: str, said: 
     assert first.title in refusal.value.message
 
 
-@pytest.mark.parametrize("heading", ["Instead of", "Better", "Alternatives"])
-def test_an_entry_is_compared_without_its_grounds_however_they_are_headed(indexed: Home, heading: str) -> None:
+def test_an_entry_is_compared_without_its_grounds(indexed: Home) -> None:
     first = capture(indexed, "Refresh the token lazily", type="decision", alternatives=["early", "in a worker"])
-    path = Path(first.path)
-    path.write_text(path.read_text().replace("Alternatives:", f"{heading}:"))
-    indexing.index(indexed, load(indexed))
+    assert "Alternatives:" in Path(first.path).read_text()
     with pytest.raises(Refused) as refusal:
         capture(indexed, "refresh the token lazily")
     assert first.entry_id in refusal.value.message
