@@ -24,9 +24,9 @@ COMMAND = Command(
     "brief",
     "show on one screen what is remembered and what to do next",
     description=(
-        "`brain` alone does the same. Show how much is remembered and how fresh it is, the sessions of today and\n"
-        "yesterday by project, open decisions, questions asked twice in vain, the doctor's last run and the next\n"
-        "useful command. Off a terminal it prints JSON. It never runs the doctor."
+        "`brain` alone does the same. Show how much is remembered and how fresh it is, and the sessions of today\n"
+        "and yesterday by project. Show open decisions, questions asked twice in vain, the doctor's last run and the\n"
+        "next useful command. Off a terminal it prints JSON. It never runs the doctor."
     ),
     examples=("brain brief", "brain brief --json"),
 )

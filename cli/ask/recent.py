@@ -24,8 +24,8 @@ COMMAND = Command(
     "list what happened lately, newest first",
     description=(
         "List documents by their own dates over all collections. While others have something to show, a collection\n"
-        "fills at most its quota of the list. Synthetic documents, and subagents whose parent session is among the\n"
-        "documents, are counted instead of listed. Exit code 67 means: nothing is that recent."
+        "fills at most its quota of the list. Synthetic documents are counted instead of listed. So are\n"
+        "subagents, if their parent session is among the documents. Exit code 67 means: nothing is that recent."
     ),
     options=(
         Option("--since", metavar="WHEN", default="24h", help="how far back: 24h, 7d, 2026-05-01, monday (24h)"),

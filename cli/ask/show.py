@@ -28,9 +28,9 @@ COMMAND = Command(
     "show",
     "print a document, or the passage of a hit",
     description=(
-        "Print the document that a hit names, or, with a line, the passage around it. A hit is named by its uri, its\n"
-        "docid, its path, the end of it, or the first characters of its file's name (four or more), each with :LINE\n"
-        "where wanted. Exit code 67 means: there is no such document."
+        "Print the document that a hit names, or, with a line, the passage around it. Name a hit by its uri, its\n"
+        "docid, its path or the end of the path, or by the first four or more characters of its file's name. :LINE\n"
+        "may follow each. Exit code 67 means: there is no such document."
     ),
     words="HIT",
     words_help="qmd://collection/path, #docid, an absolute path, the end or the beginning of a name; :LINE after it",

@@ -11,8 +11,8 @@ COMMAND = Command(
     "trace",
     "follow an answer to its raw record, and list what changed since",
     description=(
-        "From a hit back to the raw file, the line and the record that it was made from, and the command that takes\n"
-        "the session up again; then which of the files that the session wrote to have changed since, in git."
+        "Follow a hit back to the raw file, the line and the record that it was made from. Print the command that\n"
+        "resumes the session, and the files written by the session that have changed since, in git."
     ),
     words="HIT",
     words_help="a uri, docid, path or file name, with :LINE for one passage",

@@ -17,7 +17,7 @@ COMMAND = Command(
     "compress sessions to goals, decisions, rejections, errors and fixes",
     description=(
         "Write distilled/<name>.md for sessions: goals, decisions, rejected approaches and why, errors and fixes,\n"
-        "commands that worked, files, open questions; every statement cites its turn. Without --from-pending or HIT:\n"
+        "commands that worked, files, open questions. Every statement cites its turn. Without --from-pending or HIT:\n"
         "all sessions that have no distillate or a stale one. Interrupted, it goes on where it was."
     ),
     words="HIT…",

@@ -26,7 +26,7 @@ COMMAND = Command(
     "bring sources and collections into the index",
     description=(
         "Normalise new and grown transcripts into markdown, then bring every collection's lexical index up to date.\n"
-        "What is unchanged costs a stat (--new) or a hash of the file (the default).\n"
+        "An unchanged file costs a stat (--new) or a hash of the file (the default).\n"
         "Exit code 64 means: of a source that was named, no file could be read."
     ),
     options=(

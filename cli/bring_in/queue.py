@@ -18,8 +18,8 @@ COMMAND = Command(
     "list what waits to be distilled",
     description=(
         "`brain index --queue` and the hooks make every session that changed wait here; `brain distill\n"
-        "--from-pending` takes them, the oldest first. What failed for good lies among the dead\n"
-        "letters, until it changes or is added."
+        "--from-pending` takes them, the oldest first. A session that failed for good is a dead\n"
+        "letter, until it changes or is added."
     ),
     default="list",
     commands=(

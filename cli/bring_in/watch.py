@@ -14,9 +14,9 @@ COMMAND = Command(
     "watch",
     "index changes as they happen, embed in quiet times",
     description=(
-        "Watch the folders of sources and collections until it is ended. What changes is indexed in seconds; after\n"
-        "a minute of quiet, what lacks vectors is embedded. Both are done by processes that end. One process a home\n"
-        "stays: where `brain serve` runs, that one watches; else this one stays, and answers as well."
+        "Watch the folders of sources and collections until it is ended. Changes are indexed in seconds; after a\n"
+        "minute of quiet, missing vectors are computed. Both are done by processes that end. One process a home\n"
+        "stays. If `brain serve` runs, that process watches; else this one stays, and answers as well."
     ),
     options=(
         Option("--start", help="start it in the background and return when it watches"),

@@ -21,9 +21,10 @@ COMMAND = Command(
     "hooks",
     "let Claude Code report each finished turn",
     description=(
-        "Put the brain's hooks into a Claude Code settings file, or take them out; nothing else in the file changes,\n"
-        "and what was there is kept below state/backup. `stop` indexes a session as each of its turns ends, and tells\n"
-        "the next session of one that was missed. `session-start` and `prompt` put recalled memory into the context."
+        "Put the brain's hooks into a Claude Code settings file, or take them out. Nothing else in the file changes,\n"
+        "and a copy of the old file is kept below state/backup. `stop` indexes a session as each of its turns ends.\n"
+        "If a session was left out, the next session gets a notice. `session-start` and `prompt` put recalled memory\n"
+        "into the context."
     ),
     commands=(
         Command(

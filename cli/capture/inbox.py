@@ -28,8 +28,9 @@ COMMAND = Command(
     "inbox",
     "note a decision, an idea or a preference",
     description=(
-        "One markdown file an entry, in the inbox, findable by `brain ask` at once. What can be had again from where\n"
-        "it came (logs, listings, diffs), secrets, and what is noted already are refused, with exit code 71."
+        "Write one markdown file an entry into the inbox; `brain ask` finds it at once. Secrets are refused with\n"
+        "exit code 71. So are entries that are noted already, and text that its source can give again (logs,\n"
+        "listings, diffs)."
     ),
     words="TEXT",
     prose=True,

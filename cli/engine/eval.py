@@ -20,8 +20,8 @@ RUN = Command(
     "eval run",
     "ask the questions of a set of every arm, and measure",
     description=(
-        "Ask every question of every arm and print recall, hits, MRR, nDCG, abstentions, latency and memory, and how\n"
-        "each arm differs from a baseline, with 95 % intervals. Corpora are indexed in scratch homes, never in yours.\n"
+        "Ask every question of every arm and print recall, hits, MRR, nDCG, abstentions, latency and memory. Each arm\n"
+        "is compared with a baseline, with 95 % intervals. Corpora are indexed in scratch homes, never in yours.\n"
         "A run that was cut short goes on where it was. Without --data, your own questions (`brain eval build`) are\n"
         "asked of your own memory, and a dated row is appended to logs/eval.jsonl."
     ),
@@ -52,8 +52,8 @@ BUILD = Command(
     "draw questions from your own memory",
     description=(
         "Draw known-item questions from your own documents: titles, decisions, commands, errors and days, in words\n"
-        "that a person would remember; some in other words, and some commands and errors word for word, as types of\n"
-        "their own. The same memory gives the same questions; those that are there stay while their documents do.\n"
+        "that a person would remember. Further types are questions in other words, and commands and errors word\n"
+        "for word. The same memory gives the same questions; those that are there stay while their documents do.\n"
         "They are kept in the home, and nothing is ever tuned on them."
     ),
     options=(
@@ -89,8 +89,8 @@ COMPARE = Command(
     "eval compare",
     "set two arms, or two runs, against each other",
     description=(
-        "A and B are arms (ask, ask:option=value), asked the same questions now, or runs that are kept (their names,\n"
-        "last, last~1, or RUN/ARM). Prints B less A with 95 % intervals, and the questions that changed."
+        "A and B are arms (ask, ask:option=value) or runs that are kept (their names, last, last~1, or RUN/ARM). Arms\n"
+        "are asked the same questions now. Prints B less A with 95 % intervals, and the questions that changed."
     ),
     words="A B",
     words_help="two arms, or two runs",

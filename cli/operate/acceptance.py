@@ -17,10 +17,10 @@ COMMAND = Command(
     "acceptance",
     "judge a week of use: continue, pivot or teardown",
     description=(
-        "Judge a week by what was recorded: was the memory used enough, did latency stay within the budget, did the\n"
-        "agents' surface earn its complexity, did recall on your own questions hold. Each with its figure and its\n"
-        "threshold (collections.yml). The verdict is written once. Exit 0: continue; 1: pivot or teardown; 71: the\n"
-        "week is not over."
+        "Judge a week by what was recorded. Was the memory used enough? Did latency stay within the budget? Did the\n"
+        "agents' surface earn its complexity? Did recall on your own questions hold? Each answer has its figure and\n"
+        "its threshold (collections.yml). The verdict is written once. Exit 0: continue; 1: pivot or teardown; 71:\n"
+        "the week is not over."
     ),
     options=(
         Option("--week", metavar="N", convert=whole, help="this week, counted from the first use (the latest over)"),

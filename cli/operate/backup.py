@@ -23,9 +23,9 @@ COMMAND = Command(
     "write the whole memory to one verified file",
     description=(
         "Write documents, archive, state, logs and index into one private file (tar, zstd, a SHA-256 of each member),\n"
-        "while everything else goes on. It is then restored into a scratch home and asked questions drawn from the\n"
-        "corpus; a file whose answers differ is removed, with exit code 99. Exit code 65 means: it is made, but\n"
-        "something of the archive is missing or damaged, which is named. `brain forget` reaches into backups too."
+        "while everything else goes on. The file is then restored into a scratch home and asked questions drawn from\n"
+        "the corpus. If the answers differ, the file is removed, with exit code 99. Exit code 65 means: it is made,\n"
+        "but something of the archive is missing or damaged, which is named. `brain forget` reaches into backups too."
     ),
     options=(
         Option("--to", metavar="DIR", convert=file_path, help="the folder to write to (BRAIN_HOME/backups)"),

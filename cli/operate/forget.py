@@ -22,8 +22,8 @@ COMMAND = Command(
         "Remove whole documents: the markdown, what index, caches, queue and archive hold of them, and what was made\n"
         "from them. A tombstone without content keeps them from coming back. Shows what will go, and\n"
         "asks. Afterwards the bytes of every file below the home are searched for what must not be there.\n"
-        "Exit code 67 means: nothing was selected; 71: something of it is still there, and where. What a file that\n"
-        "you wrote yourself (collections.yml) says of it is named, and stays."
+        "Exit code 67 means: nothing was selected; 71: something of it is still there, and where. If a file\n"
+        "that you wrote yourself (collections.yml) mentions what goes, that text is named, and stays."
     ),
     words="HIT",
     words_help="a uri, docid, path or session id",

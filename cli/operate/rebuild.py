@@ -12,10 +12,10 @@ COMMAND = Command(
     "rebuild",
     "rebuild the index from the markdown",
     description=(
-        "Make the index again from the documents on disk, reading no source, in a new file that replaces the old one:\n"
-        "a damaged index is healed. Vectors that can be read are carried over. Readers see the old index or the new\n"
-        "one. Questions drawn from the corpus are asked before and after, and the command says how many were answered\n"
-        "alike: all, if the old index was whole and up to date."
+        "Make the index again from the documents on disk, in a new file that replaces the old one. It repairs a\n"
+        "damaged index and reads no source. Vectors that can be read are carried over. Readers see the old index or\n"
+        "the new one. Questions drawn from the corpus are asked before and after, and the command counts equal\n"
+        "answers. All are equal if the old index was whole and up to date."
     ),
     examples=("brain rebuild", "brain rebuild --json"),
 )

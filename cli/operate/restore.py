@@ -15,9 +15,10 @@ COMMAND = Command(
     "restore",
     "put a backup into a home, and keep the former state",
     description=(
-        "Check a backup whole, then put what it holds into the home. What was there goes to backups/replaced-… in it,\n"
-        "not away. What was forgotten since the backup was made, in that home or in BRAIN_HOME, stays forgotten,\n"
-        "whatever the backup holds of it. Without --force a home that holds something is left as it is (71)."
+        "Check a backup whole, then put what it holds into the home. The former content is moved to\n"
+        "backups/replaced-… in the home. Documents that were forgotten after the backup, in that home or in\n"
+        "BRAIN_HOME, stay forgotten, whatever the backup holds of them. Without --force a home that holds something\n"
+        "is left as it is (71)."
     ),
     words="FILE",
     words_help="a file that `brain backup` made; without one, the newest in BRAIN_HOME/backups",

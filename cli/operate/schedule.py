@@ -23,9 +23,9 @@ COMMAND = Command(
     "let the machine index, embed and check",
     description=(
         "Four jobs: the doctor every hour; new sessions into the index, vectors and distillates twice an hour; the\n"
-        "browser's days once a day; the verdict on each week that is over. They are given to launchd, to systemd's\n"
-        "user manager, or to cron; run at low priority, never twice at once, and later where the machine slept. On\n"
-        "the battery only what is cheap is done."
+        "browser's days once a day; the verdict on each week that is over. launchd, systemd's user manager or cron\n"
+        "starts them. They run at low priority, never twice at once, and later if the machine slept. On the battery\n"
+        "only cheap work is done."
     ),
     commands=(
         Command(
@@ -53,8 +53,8 @@ COMMAND = Command(
             "schedule run",
             "run a job now, as the scheduler does",
             description=(
-                "Runs the job by the very command line that the scheduler has, in an environment as empty as a\n"
-                "scheduler's: what works here works at night."
+                "Run the job by the scheduler's own command line, in an environment as empty as a scheduler's. A job\n"
+                "that works here works at night."
             ),
             words="JOB",
             words_help="doctor, background, chrome or acceptance",

@@ -21,7 +21,7 @@ COMMAND = Command(
     description=(
         "Commit this machine's documents to BRAIN_HOME/sync.git, bring in what the other machines have, and push.\n"
         "Each machine has a branch of its own, so that nothing ever conflicts; the others' documents lie below\n"
-        "machines/NAME in each collection. What was forgotten on one machine is forgotten on all, and leaves the\n"
+        "machines/NAME in each collection. A document forgotten on one machine is forgotten on all, and leaves the\n"
         "history. The remote is remembered; without one, it only commits. Your own git does it, without hooks."
     ),
     options=(

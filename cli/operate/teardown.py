@@ -19,9 +19,9 @@ COMMAND = Command(
     "teardown",
     "remove hooks, skills, schedules, the index and, if you want, the memory",
     description=(
-        "Removes what was installed outside the home, by the record of it, then the index and the memory; then looks\n"
-        "again at every place, and exits 1 where something is left. Backups in the home, folders of notes elsewhere,\n"
-        "and skills that you have edited stay."
+        "Remove what was installed outside the home, by the record of it, then the index and the memory. Every place\n"
+        "is then checked again; exit code 1 means: something is left. Backups in the home, folders of notes\n"
+        "elsewhere, and skills that you have edited stay."
     ),
     options=(
         Option("--keep-corpus", help="keep documents, archive, notes, logs: only what was installed and derived goes"),
