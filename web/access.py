@@ -12,7 +12,6 @@ import json
 import secrets
 import time
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -112,15 +111,14 @@ class Access:
         return ""
 
     def knows(self, scope: Scope) -> bool:
-        """Return True if a request has the cookie."""
-        for line in _headers(scope).get("cookie", []):
-            try:
-                found = SimpleCookie(line).get(self._cookie)
-            except CookieError:
-                continue
-            if found is not None and hmac.compare_digest(found.value.encode(), self._session.encode()):
-                return True
-        return False
+        """Return True if a request has the cookie.
+
+        Every port of a host gets the cookies of all of them. So those of other programs come along in any form, or
+        under the same name for another path; a parser that stops at one of them would lock the user out.
+        """
+        wanted = f"{self._cookie}={self._session}".encode()
+        pairs = (pair for line in _headers(scope).get("cookie", []) for pair in line.split(";"))
+        return any(hmac.compare_digest(pair.strip().encode(), wanted) for pair in pairs)
 
     def opens(self, token: str) -> bool:
         """Return True if a token opens the page; one that works once has worked then."""
@@ -180,9 +178,14 @@ class Access:
 
 
 def check_host(host: str, token: str) -> str:
-    """Return why a server must not listen on ``host``, "" if it may: other machines need a token of 16 characters."""
-    if is_loopback(host) or len(token) >= 16:
+    """Return why a server must not listen on ``host``, "" if it may.
+
+    Other machines need a token of 16 characters. A shorter one is refused on loopback, too: other users could guess it.
+    """
+    if len(token) >= 16 or (is_loopback(host) and not token):
         return ""
+    if token:
+        return f"the token has {len(token)} characters, at least 16 are needed"
     return f"other machines could reach {host}, so a token is needed"
 
 

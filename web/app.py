@@ -14,6 +14,7 @@ import apsw
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -126,6 +127,9 @@ class Site:
         parameters, parts = dict(request.query_params), request.path_params
         if form is not None:
             self._access.redeem(form.get(FORM, ""))
+        if any("\0" in value for given in (parameters, parts, form or {}) for value in given.values()):
+            # The system's functions for paths raise ValueError for one.
+            raise BadInput("the address or the form has a NUL character", "leave it out")
         visit = Visit(self._home, load(self._home), self._environ, parameters, parts, self._access.issue, form)
         return view(visit)
 
@@ -161,12 +165,15 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form. Raises BadInput if it is no form, or too large."""
+    """Return the fields of a form, none if it is no form, too large, or cut off by its sender."""
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _MOST_FORM:
-            break
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _MOST_FORM:
+                break
+    except ClientDisconnect:
+        return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if len(body) > _MOST_FORM or kind != "application/x-www-form-urlencoded":
         return {}

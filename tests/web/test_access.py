@@ -143,5 +143,27 @@ def test_the_value_of_a_form_is_taken_once_and_not_for_ever() -> None:
 def test_other_machines_need_a_token() -> None:
     assert check_host("127.0.0.1", "") == check_host("localhost", "") == check_host("::1", "") == ""
     assert check_host("0.0.0.0", "") != ""
+    assert "5 characters" in check_host("127.0.0.1", "short")  # other users of the machine would guess it
     assert check_host("192.168.1.5", "short") != ""
     assert check_host("192.168.1.5", "x" * 16) == ""
+
+
+@pytest.mark.parametrize("others", ['a={"x": [1]}; {}', "a b; {}", "\xff=\xfe; {}", "{}; {name}=of-another-path"])
+def test_cookies_of_other_programs_on_this_host_lock_nobody_out(home: Home, others: str) -> None:
+    Shelf(home)
+    browser = Browser(home)
+    ((name, value),) = browser.client.cookies.items()
+    own = others.replace("{name}", name).replace("{}", f"{name}={value}")
+    stranger = Browser(home, opened=False).client
+    answer = browser.client.get("/health", headers=[(b"cookie", own.encode("latin-1"))])
+    assert answer.status_code == 200
+    assert stranger.get("/health", headers=[(b"cookie", own.encode("latin-1"))]).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/project/~%00", "/time?project=~%00", "/why?topic=a&project=~%00", "/?q=a&project=~%00", "/forget?project=~%00"],
+)
+def test_a_nul_character_is_bad_input_and_no_fault_of_the_program(home: Home, path: str) -> None:
+    Shelf(home)
+    assert "NUL" in Browser(home).get(path, 400)

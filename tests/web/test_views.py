@@ -86,7 +86,7 @@ def test_a_facet_narrows_the_search(browser: Browser) -> None:
         assert {hit["collection"] for hit in hits} == {"chrome-history"}
     assert browser.json("/search.json?q=tide&month=2025-01")["hits"] == []
     assert browser.json("/search.json?q=tide&month=2026-03")["hits"]
-    for given in ("collection=nowhere", "trust=blind", "month=soon", "n=0", "n=x", "since=whenever"):
+    for given in ("collection=nowhere", "trust=blind", "month=soon", "month=2026-13", "n=0", "n=x", "since=whenever"):
         assert browser.json(f"/search.json?q=tide&{given}", 400)["error"] == "bad_input"
 
 

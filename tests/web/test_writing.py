@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,3 +152,34 @@ def test_what_cannot_be_chosen_together_is_refused(browser: Browser) -> None:
     for given in ({"hit": "a", "match": "bcd"}, {"match": "ab"}, {"confirm": "forget 1 document"}):
         browser.post("/forget", {**given, "fresh": fresh(browser.get("/forget"))}, 400)
     assert "Nothing was selected" in previewed(browser, "nowhere-to-be-found")
+
+
+def test_a_form_that_its_sender_cuts_off_changes_nothing(
+    home: Home, browser: Browser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = fresh(browser.get("/inbox"))
+    headers = {
+        "host": f"127.0.0.1:{PORT}",
+        "cookie": "; ".join(f"{name}={text}" for name, text in browser.client.cookies.items()),
+        "content-type": "application/x-www-form-urlencoded",
+    }
+    scope = {
+        "type": "http", "method": "POST", "path": "/inbox", "query_string": b"", "root_path": "", "scheme": "http",
+        "headers": [(name.encode(), text.encode()) for name, text in headers.items()],
+    }  # fmt: skip
+    parts = [
+        {"type": "http.request", "body": f"text=half&fresh={value}".encode(), "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return parts.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(browser.client.app(scope, receive, send))  # type: ignore[arg-type,func-returns-value]
+    assert sent[0]["status"] == 403
+    assert list(entries.entries(home)) == []
+    assert capsys.readouterr().err == ""

@@ -109,7 +109,7 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
     """Return the bounds (epoch seconds) of the month, or of ``since`` and ``until`` as `brain ask` reads them."""
     if month:
         try:
-            year, number = map(int, month.split("-"))
+            year, number, _ = time.strptime(month, "%Y-%m")[:3]
             bounds = [time.mktime((year, number + step, 1, 0, 0, 0, 0, 0, -1)) for step in (0, 1)]
         except (ValueError, OverflowError):
             raise BadInput(f"{month!r} is no month", "a month such as 2026-03") from None
