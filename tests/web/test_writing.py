@@ -179,7 +179,7 @@ def test_a_form_that_its_sender_cuts_off_changes_nothing(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(browser.client.app(scope, receive, send))  # type: ignore[arg-type,func-returns-value]
+    asyncio.run(browser.client.app(scope, receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 403
     assert list(entries.entries(home)) == []
     assert capsys.readouterr().err == ""
