@@ -95,6 +95,18 @@ def open_store(
     return connection
 
 
+def open_to_read(path: str, busy_ms: int = _BUSY_MS) -> apsw.Connection:
+    """Open the database at ``path``, which must exist, to read alone; a statement waits ``busy_ms`` for a lock.
+
+    Raises what ``connect`` does.
+    """
+    # SQLite opens it to write, so that it joins the write-ahead log, and removes it with the last connection.
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_timeout(busy_ms)
+    connection.execute("PRAGMA query_only=1").fetchall()
+    return connection
+
+
 def write_ahead(connection: apsw.Connection) -> None:
     """Give a database from ``connect`` a write-ahead log. Raises apsw.FullError if the disk has no room for it."""
     connection.execute("PRAGMA journal_mode=WAL").fetchall()

@@ -7,7 +7,7 @@ from os.path import join
 
 import apsw
 
-from core.sqlite import connect
+from core.sqlite import open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ ASIDE = ".damaged"
 # The state of all sources; the other databases belong to one source each, and hold its repositories.
 FILES = ("sources.sqlite", "code.sqlite", "git.sqlite")
 DAMAGE = (apsw.NotADBError, apsw.CorruptError)
-_BUSY_MS = 10_000
 
 
 def set_aside(path: str) -> None:
@@ -39,10 +38,8 @@ def fault(path: str) -> str:
     """Return what is wrong with the database at ``path``, "" if it is sound or missing. It is read as a whole."""
     if not os.path.exists(path):
         return ""
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         said = str(connection.execute("pragma quick_check(1)").get)
         return "" if said == "ok" else " ".join(said.split())
     except DAMAGE as error:
@@ -62,10 +59,8 @@ def knows_nothing(home: Home, source: str, collection: str) -> bool:
     path = join(home.state, f"{source}.sqlite")
     if not os.path.exists(path):
         return True
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         return connection.execute("select 1 from documents limit 1").get is None
     except apsw.SQLError:
         return True  # there is no such table

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.files import read_or_none
-from core.sqlite import connect
+from core.sqlite import open_to_read
 
 if TYPE_CHECKING:
     from core.home import Home
-
-BUSY_MS = 10_000
 
 
 class Shadow:
@@ -77,19 +75,10 @@ def in_memory(path: str) -> apsw.Connection:
     """Return a copy of the database at ``path``, empty if there is none. Raises apsw.Error."""
     memory = apsw.Connection(":memory:")
     if exists(path):
-        original = to_read(path)
+        original = open_to_read(path)
         try:
             with memory.backup("main", original, "main") as backup:
                 backup.step()
         finally:
             original.close()
     return memory
-
-
-def to_read(path: str) -> apsw.Connection:
-    """Open the database at ``path`` for reading. Raises apsw.Error."""
-    # Opened for writing, so that SQLite removes its -wal and -shm files when it is closed.
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
-    connection.set_busy_timeout(BUSY_MS)
-    connection.execute("pragma query_only=on").fetchall()
-    return connection

@@ -13,7 +13,7 @@ from os.path import join
 import apsw
 
 from core.home import Home
-from core.sqlite import connect, open_store
+from core.sqlite import open_store, open_to_read
 from core.version import DOCUMENT, PARSER, REDACTION
 from ingest.pipeline.remade import DAMAGE, set_aside
 from ingest.session.units import split_key
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FILE = "sources.sqlite"
 _FILE_VALUES = attrgetter("size", "mtime_ns", "inode", "consumed", "digest", "status", "reason", "notes")
 _UNIT_VALUES = attrgetter("unit", "name", "hash", "records", "link", "truncated")
-_BUSY_MS = 10_000
 
 _VERSION = 2
 # The first character of the key that replaces a forgotten path; no path contains it. Without a row the next run would
@@ -285,11 +284,8 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return {}
-    # Opened to write, so that SQLite removes the -shm and -wal files that reading creates.
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         if not connection.pragma("user_version") or _made_by(connection, source) != _versions():
             return {}
         return _files(connection, source)
@@ -301,10 +297,8 @@ def holds(home: Home, source: str, path: str) -> bool:
     """Return True if a source has records of the file at ``path`` in a document. Raises apsw.Error."""
     if not os.path.exists(join(home.state, FILE)):
         return False
-    connection = connect(join(home.state, FILE), apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(join(home.state, FILE))
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         query = "select 1 from members where source = ? and path = ? limit 1"
         asked = (source, os.fsencode(path))
         return bool(connection.pragma("user_version") and connection.execute(query, asked).fetchone())
@@ -317,10 +311,8 @@ def known_units(home: Home, source: str) -> dict[str, UnitRow]:
     path = join(home.state, FILE)
     if not os.path.exists(path):
         return {}
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         return _units(connection, source) if connection.pragma("user_version") else {}
     finally:
         connection.close()

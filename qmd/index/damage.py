@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from core.sqlite import DAMAGE, connect
+from core.sqlite import DAMAGE, open_to_read
 from qmd.index import catalogue, facts, passages, schema
 
 if TYPE_CHECKING:
@@ -20,10 +20,8 @@ _PLAIN = ("documents", "store_collections", "store_config", "brain_state", "brai
 
 def of_file(path: str) -> str:
     """Return the first fault of the index at ``path``, "" if it is sound. Raises apsw.Error if it cannot be opened."""
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path, _BUSY_MS)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("PRAGMA query_only=1").fetchall()
         return first(connection)
     except DAMAGE as error:
         return str(error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import Internal
-from core.sqlite import connect
+from core.sqlite import open_to_read
 from ingest import registry
 from ingest.pipeline.state import FILE, HIDDEN, hidden_key
 from runtime.asking.envelope import uri
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".jsonl"
 
+# A person waits: no longer than this for another process's lock.
+_BUSY_MS = 2_000
 _ROWS = """
 SELECT f.source, f.path, f.status, f.reason, u.name FROM files f
 LEFT JOIN members m ON m.source = f.source AND m.path = f.path
@@ -90,9 +92,8 @@ def _rows(home: Home, path: str, reference: str) -> list[tuple[str, str, str, st
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []
-    connection = connect(place, apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
+    connection = open_to_read(place, _BUSY_MS)
     try:
-        connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         if not connection.pragma("user_version"):
             return []
         keys = os.fsencode(path), os.fsencode(hidden_key(path))

@@ -11,7 +11,7 @@ import apsw
 
 from core.counting import counted
 from core.redaction.mark import MARK
-from core.sqlite import connect
+from core.sqlite import open_to_read
 from core.text import one_line
 from ingest.pipeline.state import FILE
 from runtime.asking import documents
@@ -32,6 +32,8 @@ _TURN = "## ["
 _LINE_BYTES = 64 * 1024 * 1024
 _TOUCHING = ("Edit: ", "Write: ", "MultiEdit: ", "NotebookEdit: ", "apply_patch: ", "edit: ", "write: ", "patch: ")
 _MOST_FILES = 200
+# A person waits: no longer than this for another process's lock.
+_BUSY_MS = 2_000
 
 _MEMBERS = """
 SELECT m.path, coalesce(f.status, '') FROM units u
@@ -117,9 +119,8 @@ def _raw_files(home: Home, row: documents.Row) -> list[tuple[str, str]]:
     place = join(home.state, FILE)
     if not os.path.exists(place):
         return []
-    connection = connect(place, apsw.SQLITE_OPEN_READWRITE)  # a WAL's reader has to be able to join it
+    connection = open_to_read(place, _BUSY_MS)
     try:
-        connection.execute("PRAGMA query_only=1; PRAGMA busy_timeout=2000").fetchall()
         key = (str(row.fields.get("source") or ""), basename(row.path))
         rows: list[Any] = connection.execute(_MEMBERS, key).fetchall()
     finally:

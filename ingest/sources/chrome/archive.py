@@ -17,7 +17,7 @@ import apsw
 
 from core.errors import Internal
 from core.home import Home
-from core.sqlite import connect, open_store
+from core.sqlite import open_store, open_to_read
 from core.tombstones import Tombstones
 from ingest.session.zones import Zones, day_number, iso_day
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _FOLDER = "raw"
 FILE = "chrome.sqlite"
-_BUSY_MS = 10_000
 _VERSION = 1
 _BATCH = 10_000
 
@@ -135,10 +134,8 @@ def examine(home: Home, path: str) -> set[str]:
     Raises Internal if the archive is damaged, else apsw.Error.
     """
     refuse_emptied(home, path)
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         said = connection.execute("pragma quick_check(1)").get
         if said != "ok":
             raise damaged(path, " ".join(str(said).split()))
@@ -190,10 +187,8 @@ def days_with(home: Home, test: Callable[[bytes], bool]) -> set[str]:
     refuse_emptied(home, path)
     if not os.path.exists(path):
         return set()
-    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
+    connection = open_to_read(path)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
-        connection.execute("pragma query_only=on")
         rows = connection.execute("select day, url, title, term, label, led_term from visits")
         found = {day for day, *texts in rows if test("\n".join(texts).encode("utf-8", "surrogatepass"))}
     except (apsw.NotADBError, apsw.CorruptError) as error:

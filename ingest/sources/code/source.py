@@ -14,12 +14,12 @@ from core.document import Document
 from core.errors import BadInput
 from core.grammars import MAX_TEXT, language_of
 from core.redaction import clean as redact
+from core.sqlite import open_to_read
 from core.text import clean
 from core.tombstones import Tombstones, by_content, digests, without_digests
 from core.version import DOCUMENT, REDACTION
 from ingest import repositories
 from ingest.pipeline.collecting import Collecting
-from ingest.pipeline.shadow import to_read
 from ingest.raw.store import SourceFile
 from ingest.repositories import RepositoryCollector, places
 from ingest.source import configured
@@ -127,7 +127,7 @@ def _named(home: Home) -> list[str]:
     found = configured(NAME, home)
     path = join(home.state, FILE)
     if os.path.exists(path):
-        connection = to_read(path)
+        connection = open_to_read(path)
         try:
             found += [root for root, _ in repositories.registered(connection)]
         finally:
