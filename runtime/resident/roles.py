@@ -41,22 +41,44 @@ class Role(Protocol):
     BrainError becomes the caller's. ``tick`` is called about once a second by the thread that accepts callers, so slow
     work needs a thread of the role; its exception is kept and shown by ``status``. A ``busy`` role keeps the process
     from ending when idle. A ``settling`` role takes memory for a moment that it gives back. The child processes
-    (``pids``) count against the memory limit; ``relieve`` asks for memory at once. After ``stop`` nothing of the role
-    is left.
+    (``pids``) count against the memory limit, unless they are runs that end; ``relieve`` asks for memory at once. After
+    ``stop`` nothing of the role is left. A class that inherits writes only what is not the default.
     """
 
     name: str
 
     @property
-    def operations(self) -> Mapping[str, Operation]: ...
-    def start(self) -> None: ...
+    def operations(self) -> Mapping[str, Operation]:
+        """Return none: it answers no messages."""
+        return {}
+
+    def start(self) -> None:
+        """Do nothing: there is nothing to begin with."""
+        return
+
     def tick(self, now: float) -> None: ...
-    def busy(self) -> bool: ...
-    def settling(self) -> bool: ...
-    def pids(self) -> list[int]: ...
-    def relieve(self, why: str) -> None: ...
+
+    def busy(self) -> bool:
+        """Return False: it is no reason to stay."""
+        return False
+
+    def settling(self) -> bool:
+        """Return False: what it takes, it keeps."""
+        return False
+
+    def pids(self) -> list[int]:
+        """Return none: it has no children that stay."""
+        return []
+
+    def relieve(self, why: str) -> None:  # noqa: ARG002  # for those that hold some
+        """Do nothing: it holds no memory that it could give back."""
+        return
+
     def status(self) -> dict[str, Any]: ...
-    def stop(self) -> None: ...
+
+    def stop(self) -> None:
+        """Do nothing: nothing of it is left."""
+        return
 
 
 def require_same_caller(me: Mapping[str, object], message: Mapping[str, Any]) -> None:
@@ -66,7 +88,7 @@ def require_same_caller(me: Mapping[str, object], message: Mapping[str, Any]) ->
         raise Refused("this process answers for another version or environment", "brain serve --stop")
 
 
-class Asking:
+class Asking(Role):
     """Answers questions from an index that stays open, by the model if it is in memory."""
 
     name = "ask"
@@ -96,15 +118,6 @@ class Asking:
             self._kept = [each for each in self._kept if each not in old]
         for each in old:
             each.close()
-
-    def busy(self) -> bool:
-        return False
-
-    def settling(self) -> bool:
-        return False
-
-    def pids(self) -> list[int]:
-        return []
 
     def relieve(self, why: str) -> None:  # noqa: ARG002  # the same for every reason
         """Close all indexes that are kept."""
@@ -245,7 +258,7 @@ class _Run:
             self._ended.wait(_TICK_S)
 
 
-class Watching:
+class Watching(Role):
     """Watches sources and collections while the role is taken; ``command`` are the words that start brain.
 
     A process that watches does not end when idle. Until the role is taken, no module of watching is in memory.
@@ -282,17 +295,6 @@ class Watching:
     def busy(self) -> bool:
         """Watching is a reason to stay."""
         return self._run is not None
-
-    def settling(self) -> bool:
-        """What it takes, it keeps."""
-        return False
-
-    def pids(self) -> list[int]:
-        """Return none: its children are runs that end, like those of a schedule."""
-        return []
-
-    def relieve(self, why: str) -> None:
-        """Do nothing: the role holds no memory to release."""
 
     def status(self) -> dict[str, Any]:
         """Return ``watching``, and where it is so, what ``Watcher.status`` says."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from runtime.resident.roles import Role
 
-    from runtime.resident.roles import Operation
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # The most that the process and its model take once the model has loaded.
 MEMORY_BYTES = 250 << 20
@@ -30,7 +30,7 @@ def obstacle() -> str:
     return ""
 
 
-class Thrift:
+class Thrift(Role):
     """A role that ends the process when the machine cannot spare it any more. ``end`` takes the reason."""
 
     name = "thrift"
@@ -38,14 +38,6 @@ class Thrift:
     def __init__(self) -> None:
         self.end: Callable[[str], None] | None = None
         self._looked = 0.0
-
-    @property
-    def operations(self) -> Mapping[str, Operation]:
-        """It answers no messages."""
-        return {}
-
-    def start(self) -> None:
-        """The process has looked before it became one."""
 
     def tick(self, now: float) -> None:
         """Look every 30 seconds."""
@@ -56,24 +48,6 @@ class Thrift:
         if why and self.end is not None:
             self.end(why)
 
-    def busy(self) -> bool:
-        """It keeps nothing from ending."""
-        return False
-
-    def settling(self) -> bool:
-        """It takes no memory."""
-        return False
-
-    def pids(self) -> list[int]:
-        """It has no children."""
-        return []
-
-    def relieve(self, why: str) -> None:
-        """Do nothing: it holds no memory."""
-
     def status(self) -> dict[str, Any]:
         """Return the memory that must be available."""
         return {"floor_bytes": FLOOR_BYTES}
-
-    def stop(self) -> None:
-        """It has nothing to stop."""
