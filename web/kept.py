@@ -22,7 +22,7 @@ class Kept:
         self._found: dict[str, dict[str, Any]] = {}
 
     def get(self, home: Home, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer ``name``, made anew if the index or the day is another. The caller must not change it."""
+        """Return the answer ``name``, made again if the index or the day has changed. The caller must not change it."""
         state = _state(home)
         if state != self._state or len(self._found) >= _MOST:
             self._state, self._found = state, {}

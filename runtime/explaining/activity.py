@@ -10,7 +10,7 @@ import re
 import time
 from collections import Counter
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from runtime.asking.documents import Row
 from runtime.asking.envelope import Freshness
 from runtime.asking.recent import item
 from runtime.asking.request import project_glob
+from runtime.dates import dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,7 +75,7 @@ def year(home: Home, config: Config, wanted: int, project: str = "") -> dict[str
     """
     if not 1970 <= wanted < 9999:
         raise BadInput(f"there is no year {wanted}", _NO_YEAR)
-    start, end = _instant(date(wanted, 1, 1)), _instant(date(wanted + 1, 1, 1))
+    start, end = (dates.day_start(dates.month_start(each, 1)) for each in (wanted, wanted + 1))
     days: dict[str, Counter[str]] = {}
     hours = [[0] * 24 for _ in range(7)]
     with closing(open_index(home.index)) as connection:
@@ -108,7 +109,7 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
     commit of the same day. ``before`` and ``after`` are the nearest days with a document. Raises BadInput.
     """
     this = _parse(wanted)
-    start, end = _instant(this), _instant(this + timedelta(days=1))
+    start, end = dates.day_start(this), dates.day_start(this + 1)
     with closing(open_index(home.index)) as connection:
         # Only dated ones: code and articles without a date may all have been written to disk on one day.
         ids = catalogue.on_days(connection, [(start, end)], Filters(), _MOST_OF_DAY)
@@ -295,16 +296,12 @@ def _zone(value: object) -> ZoneInfo | None:
         return None  # a zone that this system does not know
 
 
-def _parse(day: str) -> date:
+def _parse(day: str) -> int:
+    """Return the number of a day. Raises BadInput."""
     try:
         found = date.fromisoformat(day)
     except ValueError:
         raise BadInput(f"{day!r} is no day", "a day such as 2026-03-12") from None
     if not 1970 <= found.year < 9999 or len(day) != len("YYYY-MM-DD"):
         raise BadInput(f"{day!r} is no day", _NO_YEAR)
-    return found
-
-
-def _instant(day: date) -> int:
-    """Return when a local day begins, epoch seconds."""
-    return int(time.mktime((day.year, day.month, day.day, 0, 0, 0, 0, 0, -1)))
+    return dates.day_number(found.year, found.month, found.day)

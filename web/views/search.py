@@ -14,6 +14,7 @@ from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.recent import recent
 from runtime.asking.request import PERSON, Request
+from runtime.dates import dates
 from runtime.dates.day_option import parse_day
 from runtime.resident.answer import answer
 from web.rendering import local_day
@@ -110,10 +111,10 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
     if month:
         try:
             year, number, _ = time.strptime(month, "%Y-%m")[:3]
-            bounds = [time.mktime((year, number + step, 1, 0, 0, 0, 0, 0, -1)) for step in (0, 1)]
+            first, last = (dates.day_start(dates.month_start(year, number + step)) for step in (0, 1))
         except (ValueError, OverflowError):
             raise BadInput(f"{month!r} is no month", "a month such as 2026-03") from None
-        return int(bounds[0]), int(bounds[1])
+        return first, last
     since, until = visit.text("since"), visit.text("until")
     return (
         parse_day(since, visit.now, end=False) if since else None,
