@@ -35,8 +35,7 @@ _STARTS = (
 # Words of a line that gives somebody's name and password.
 _ACCESS = (
     "wi-?fi|wlan|log[ -]?in|inloggen|logon|zugang|cred|access|account|konto|compte|cuenta|conta"
-    "|identifiant|ssid|acceso|acesso"
-    "|accesso"
+    "|identifiant|ssid|acceso|acesso|accesso"
 )
 _CUED = rf"(?i)(?:{_ACCESS})[^\n]*(?::|is|=|with|as|met|mit|avec|con) \S+ / [\"'`]?\Z"
 _WORDED = "[A-Z][a-z]{2,}(?:[-_.][A-Z]?[a-z]{2,}){0,3}"
@@ -49,6 +48,11 @@ _OWNERS = (
     "|deploy|relay|backup|service|manager|tomcat)"
 )
 _PERSON = r"[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{2,30}){1,4}"
+
+
+def _is_made_up(value: str) -> bool:
+    """Return True for what a person or a program makes up for a password, whatever is around it."""
+    return is_strong(value) or is_drawn(value) or is_leet(value)
 
 
 def is_setting(found: Found) -> int:
@@ -84,8 +88,7 @@ def is_answer(found: Found) -> int:
     value = found.value
     words = re.findall(r"[^\W\d_]{3,}", value)
     said = is_said(value, plain=True) and (len(words) > 1 or not value.islower())
-    chosen = is_strong(value) or is_drawn(value) or is_leet(value) or said
-    return len(value) if chosen and not is_placeholder(value) else 0
+    return len(value) if (_is_made_up(value) or said) and not is_placeholder(value) else 0
 
 
 def is_flagged(found: Found) -> int:
@@ -147,18 +150,14 @@ def is_line_key(found: Found) -> int:
 
 def is_vaulted(found: Found) -> int:
     """Accept what a variable of a vault holds, under any name."""
-    return len(found.value) if is_strong(found.value) or is_drawn(found.value) or is_leet(found.value) else 0
+    return len(found.value) if _is_made_up(found.value) else 0
 
 
 def is_called_with(found: Found) -> int:
     """Accept a call's argument that looks like a password."""
     value = found.value
-    chosen = (
-        is_strong(value)
-        or is_leet(value)
-        or is_drawn(value)
-        or (is_chosen(value, plain=True) and re.search(r"[!#$%^&*?~+]", value) is not None)
-    )
+    signed = is_chosen(value, plain=True) and re.search(r"[!#$%^&*?~+]", value) is not None
+    chosen = _is_made_up(value) or signed
     return len(value) if chosen and not is_filler(value) else 0
 
 
@@ -186,7 +185,7 @@ def is_file(found: Found) -> int:
         r"(?:\b(?:cat|less|more|head|type|gc|bat|Get-Content)\s[^\n|;&]*|(?:^|[\n\s])[\w.~-]*/[\w./~-]*)\Z",
         found.before.rstrip("\n\\nr"),
     )
-    chosen = is_drawn(value) or made(rf"(?i){HEX}|{_UUID}").fullmatch(value) or is_strong(value) or is_leet(value)
+    chosen = _is_made_up(value) or made(rf"(?i){HEX}|{_UUID}").fullmatch(value)
     return len(value) if shown and chosen and not is_placeholder(value) else 0
 
 

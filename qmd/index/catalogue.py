@@ -590,10 +590,8 @@ def only_documents(condition: str) -> str:
 
 def only_passages(condition: str) -> str:
     """Return SQL that restricts rows of ``brain_passages`` in the same way."""
-    return (
-        f" AND +{content_of('brain_passages.rowid')} IN (SELECT c.id FROM brain_contents c"
-        f" WHERE c.hash IN (SELECT d.hash FROM {_TABLES} WHERE {condition}))"
-    )
+    contents = f"SELECT id FROM brain_contents WHERE hash IN (SELECT d.hash FROM {_TABLES} WHERE {condition})"
+    return f" AND +{content_of('brain_passages.rowid')} IN ({contents})"
 
 
 def content_of(passage: str) -> str:

@@ -45,8 +45,8 @@ PROVENANCE = 0.8  # factor for questions of where and when: words and dates tell
 CHANCES = 0.08  # exponent: the best passage of a long document is the best of many, and so scores higher by chance
 FULL = 0.3  # share of a perfect match by words below which words say less than meaning
 BY_MEANING = 0.7  # for a question in other words than the answer's: words match by chance (R)
-LOST = 0.15  # share of a perfect match by words up to which it is one
-TOLD = 0.3  # and from which on it is none; between both shares the weight changes evenly
+OTHER_WORDS = 0.15  # share of a perfect match by words up to which it is one
+OWN_WORDS = 0.3  # and from which on it is none; between both shares the weight changes evenly
 
 # Evidence that there is an answer at all (0-1). Questions about another corpus mostly stay below 0.16 (R).
 CHANCE = 0.05  # what ten times as many passages add to the share by chance
@@ -208,7 +208,7 @@ def blend(
         share: the best document's points as a share (0-1) of a perfect match by words.
     """
     width = nearest.top - nearest.floor
-    other_words = min(1.0, max(0.0, (TOLD - share) / (TOLD - LOST)))
+    other_words = min(1.0, max(0.0, (OWN_WORDS - share) / (OWN_WORDS - OTHER_WORDS)))
     parts: dict[int, tuple[float, float]] = {}
     for document in points.keys() | nearest.documents.keys():
         weight = weights.get(document, default)

@@ -322,8 +322,8 @@ class Ranking:
         points = {document: scored.match_points for document, scored in self.scored.items()}
         full = scoring.full_match(self.best, self.full)
         # A document that awaits its vector has words alone.
-        told = share if meaning.whole else scoring.TOLD
-        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, told)
+        matched = share if meaning.whole else scoring.OWN_WORDS
+        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, matched)
         self.scores, self.full = {document: words + meant for document, (words, meant) in parts.items()}, 1.0
         self.scores.update(dict.fromkeys(self._named, max(self.scores.values(), default=0.0)))
         for document, near in nearest.documents.items():

@@ -150,7 +150,7 @@ def entry(
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
         result["superseded_by"] = successor
-    # Of a document without a date of its own nothing is known.
+    # A document without a date of its own may be of any day.
     is_off = span is not None and hit.dated and not span.match(hit.date, hit.ended)
     if is_off:
         result["off_date"] = True

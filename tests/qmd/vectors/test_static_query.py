@@ -390,13 +390,13 @@ def test_words_that_hardly_match_count_less_than_meaning() -> None:
 def test_a_question_in_other_words_than_the_answer_s_is_answered_by_meaning() -> None:
     nearest = knn.Nearest({1: knn.Near(0.2, 0.2, 0), 2: knn.Near(0.5, 0.5, 0)}, 0.1)
     weights = []
-    for share in (scoring.LOST, (scoring.LOST + scoring.TOLD) / 2, scoring.TOLD):
+    for share in (scoring.OTHER_WORDS, (scoring.OTHER_WORDS + scoring.OWN_WORDS) / 2, scoring.OWN_WORDS):
         parts = scoring.blend({1: 8.0}, 8.0, nearest, {}, 0.2, {}, share)
         weights.append(sum(parts[2]))
-        assert (sum(parts[2]) > sum(parts[1])) == (share == scoring.LOST)
+        assert (sum(parts[2]) > sum(parts[1])) == (share == scoring.OTHER_WORDS)
     assert weights == pytest.approx([scoring.BY_MEANING, (scoring.BY_MEANING + 0.2) / 2, 0.2])
     # A collection of code keeps its own, greater weight of meaning.
-    assert sum(scoring.blend({1: 8.0}, 8.0, nearest, {2: 0.9}, 0.2, {}, scoring.LOST)[2]) == pytest.approx(0.9)
+    assert sum(scoring.blend({1: 8.0}, 8.0, nearest, {2: 0.9}, 0.2, {}, scoring.OTHER_WORDS)[2]) == pytest.approx(0.9)
 
 
 def test_no_table_is_asked_for_where_sqlite_has_none() -> None:
