@@ -138,6 +138,15 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
     return answer
 
 
+def rows(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of a day in order of time: each document, or each of the events that it lists."""
+    found: list[dict[str, Any]] = []
+    for each in items:
+        events = each["events"] or [{"at": each["date"], "text": each["title"], "line": None}]
+        found += [{**event, "item": each} for event in events]
+    return sorted(found, key=lambda row: str(row["at"]))
+
+
 def projects(home: Home, config: Config) -> dict[str, Any]:
     """Return the projects, those worked on last first: ``project``, ``counts`` by kind, ``date`` and ``ended``."""
     known: dict[str, dict[str, Any]] = {}

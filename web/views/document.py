@@ -12,9 +12,10 @@ from qmd.index.store import open_index
 from runtime.asking.documents import resolve
 from runtime.asking.envelope import SCHEME, uri
 from runtime.distill.distillate import DISTILLED
+from runtime.explaining import reading
 from runtime.explaining.show import show
 from runtime.explaining.trace import trace
-from web import markdown, reading
+from web import markdown
 from web.visit import Page
 
 if TYPE_CHECKING:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from core import redaction
 from core.errors import BadInput
 from core.text import printable_value
-from qmd.index import catalogue
-from qmd.index.store import open_index
-from runtime.asking.recent import recent
+from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
 from runtime.dates import dates
 from runtime.dates.day_option import parse_day
@@ -30,9 +27,6 @@ FACETS = ("collection", "source", "project", "month", "trust")
 # Quoting what answers takes some 2 ms a hit.
 HITS = 10
 _MOST = 50
-_LATEST = 20
-# How many documents are walked for the newest: a tenth of a second passes in 10,000.
-_WALKED = 300
 _VALUES = 12
 
 
@@ -123,10 +117,6 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
 
 
 def _lately(visit: Visit) -> Page:
-    """Return what `brain recent` lists of the time in which the newest documents ended."""
-    with closing(open_index(visit.home.index)) as connection:
-        newest = catalogue.newest(connection, catalogue.Filters(visit.config.asked), _WALKED)
-    since = catalogue.Document(newest[-1]).ended if newest else 0
-    envelope = printable_value(recent(visit.home, visit.config, since=since, now=visit.now, limit=_LATEST))
+    envelope = printable_value(lately(visit.home, visit.config, now=visit.now))
     more = {"question": "", "chosen": {}, "shown": envelope["items"], "kept": {}}
     return Page("search", "Search", envelope, more, "recent", {"n_hits": len(envelope["items"])})

@@ -55,7 +55,7 @@ class Times:
         later = [day for day in days if day > envelope["day"]]
         more = {
             "line": drawing.day_line(envelope["since"], envelope["until"], envelope["items"]),
-            "rows": rows(envelope["items"]),
+            "rows": activity.rows(envelope["items"]),
             "kinds": activity.KINDS,
             "before": earlier[-1] if earlier else None,
             "after": later[0] if later else None,
@@ -64,15 +64,6 @@ class Times:
             "named": _named(envelope["day"]),
         }
         return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
-
-
-def rows(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of a day in order of time: each document, or each of the events that it lists."""
-    found: list[dict[str, Any]] = []
-    for item in items:
-        events = item["events"] or [{"at": item["date"], "text": item["title"], "line": None}]
-        found += [{**event, "item": item} for event in events]
-    return sorted(found, key=lambda row: str(row["at"]))
 
 
 def _named(day: str) -> str:

@@ -1,4 +1,4 @@
-"""A document cut into pieces that a page holds, and a session's piece into turns, texts, tool calls and reasoning.
+"""A document cut into pieces to read, and a session's piece into turns, texts, tool calls and reasoning.
 
 docs/documents.md has the grammar. Lines are counted from 1, from the file's first.
 """
@@ -143,7 +143,7 @@ def _fence(fence: str, line: str) -> str:
 def turns(lines: list[str], piece: Piece, title: str = "") -> list[Turn]:
     """Return the turns of a piece; what continues the turn of the piece before has no heading of its own.
 
-    A heading that ends with the ``title``, which the page shows already, is left out at the beginning.
+    A heading that ends with the ``title``, which is shown already, is left out at the beginning.
     """
     role = next((match[2] for line in reversed(lines[: piece.first - 1]) if (match := TURN.match(line))), "")
     current = Turn(piece.first, role=role, verbatim=role == _VERBATIM)
