@@ -32,6 +32,7 @@ GROUPS = {
         "trace": "follow an answer to its raw record, and list what changed since",
         "explain": "show what is installed, indexed and broken, or why a hit ranks where it does",
         "export": "write hits or a collection to files",
+        "injected": "list what agents were given from memory, and reject a line",
         "web": "look at your memory in the browser",
     },
     "capture": {
@@ -114,6 +115,8 @@ def _run(name: str, argv: list[str]) -> int:
                 if context.surface in withholding.AGENTS and name in withholding.SHOWING:
                     withholding.require_policy(context.home)
             code = command.run(args, context)
+            if context.given:
+                _note_given(context, name)
     except errors.BrainError as error:
         if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):
             _keep_trace(error, context)
@@ -135,6 +138,16 @@ def _run(name: str, argv: list[str]) -> int:
             event = context.event or name
             telemetry.record(context.home, event, context.surface, latency_ms=latency, exit_code=code, **context.fields)
     return code
+
+
+def _note_given(context: Context, name: str) -> None:
+    """Record what a command showed if an agent ran it (``runtime.injections``)."""
+    if context.surface == "terminal" and "CLAUDECODE" not in context.environ:
+        return  # a person: the usual case imports nothing
+    from runtime.injections import answers
+
+    if answers.is_agents(context.surface, context.environ):
+        answers.record(context.home, context.environ, context.surface, name, context.given)
 
 
 def module(name: str) -> Any:

@@ -20,10 +20,11 @@ class Context:
     """The home, the surface that asks, and what this command adds to its telemetry row: fields, and another event.
 
     ``event`` is "" where the row is named after the command. ``waited_s`` are seconds that a person took to answer,
-    which are no part of the command's time.
+    which are no part of the command's time. ``given`` is the envelope of documents that a command showed, for the
+    ledger of what agents were given.
     """
 
-    __slots__ = ("environ", "event", "fields", "home", "surface", "waited_s")
+    __slots__ = ("environ", "event", "fields", "given", "home", "surface", "waited_s")
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
@@ -33,6 +34,7 @@ class Context:
         self.event = ""
         self.fields: dict[str, object] = {}
         self.waited_s = 0.0
+        self.given: Mapping[str, Any] = {}
 
     def emit(self, value: object, *, is_clean: bool = False) -> None:
         """Print ``value`` as one line of JSON; what is hidden in a name is escaped there.

@@ -149,6 +149,7 @@ ACCEPTANCE = {
     **dict.fromkeys(("uses", "days", "agent_uses", "teardown_below"), _FROM_0),
     **dict.fromkeys(("within_budget", "agent_answered", "recall", "recall_drop"), _SHARE),
 }
+INJECTED = {"budget": _within(0, 9_000, int)}
 _GLOBS = "[~/folder, '*/client-*']"
 # Section → its rules. The sections without rules have free keys, or are checked below.
 _RULES: dict[str, Mapping[str, Rule]] = {
@@ -156,6 +157,7 @@ _RULES: dict[str, Mapping[str, Rule]] = {
     "serve": SERVE,
     "doctor": DOCTOR,
     "acceptance": ACCEPTANCE,
+    "injected": INJECTED,
     "archive": ARCHIVE,
     "exclude": {name: _texts("globs", f"{name}: {_GLOBS}") for name in ("projects", "paths")},
     "synthetic": {"projects": _texts("globs", f"projects: {_GLOBS}")},
@@ -172,7 +174,7 @@ _OF_SOURCES = {"chrome": CHROME}
 _OPEN = ("ask", "telemetry", "sources")
 _SECTIONS = (
     *("collections", "sources", "archive", "exclude", "synthetic", "embedding", "generation", "rerank", "distill"),
-    *("ask", "serve", "telemetry", "doctor", "acceptance", "global_context", "models", "editor_uri"),
+    *("ask", "serve", "telemetry", "doctor", "acceptance", "injected", "global_context", "models", "editor_uri"),
 )
 # The configuration is copied into the index and into its cache: no place for a key. Section → the variables to export.
 _SECRETS = {

@@ -111,6 +111,7 @@ def run(args: Args, context: Context) -> int:
         envelope, how = find_answer(context.home, settings, question, request, context.environ)
         context.fields.update(how)
     context.fields.update(_row(envelope, settings, question))
+    context.given = envelope
     if args.json:
         context.emit(envelope, is_clean=True)
     else:

@@ -80,6 +80,7 @@ def run(args: Args, context: Context) -> int:
     finally:
         connection.close()
     context.fields["uri"] = envelope["uri"]
+    context.given = envelope
     if args.json:
         context.emit(envelope, is_clean=True)
     else:

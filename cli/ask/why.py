@@ -40,6 +40,7 @@ def run(args: Args, context: Context) -> int:
     context.fields["query_len"] = len(topic)
     envelope = why(context.home, config.load(context.home), topic, project=args.project, limit=args.limit)
     context.fields["n_hits"] = len(envelope["decisions"]) + len(envelope["evidence"])
+    context.given = envelope
     if args.json:
         context.emit(envelope, is_clean=True)
     else:

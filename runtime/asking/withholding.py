@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # The surfaces behind which no person sits, and the commands that show text of documents.
 AGENTS = ("claude-code", "mcp", "hook")
-SHOWING = ("brief", "ask", "recent", "show", "why", "trace", "export", "inbox", "explain")
+SHOWING = ("brief", "ask", "recent", "show", "why", "trace", "export", "inbox", "explain", "injected")
 
 
 def require_policy(home: Home) -> None:

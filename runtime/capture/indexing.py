@@ -202,6 +202,10 @@ def _fill(
     for (collection, _), outcome in written.items():
         if collection in changes:
             changes[collection].precede(outcome)
+    if written:
+        from runtime.injections import judging
+
+        judging.note_use(home, config, written)
     envelope.mark_complete(connection, config)
     registry.note_roots(home)
     if catalogue.has_unjudged(connection):

@@ -80,4 +80,8 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     if UNREADABLE in ledger.failed_reasons:
         detail = next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
         raise EngineMissing(f"the transcript cannot be read: {detail}", f"make it readable: {path}")
+    if written:
+        from runtime.injections import judging
+
+        judging.note_use(home, config, [(collection, name) for collection, name, _, _ in written])
     return "indexed" if written or late else "unchanged"

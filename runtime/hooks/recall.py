@@ -3,19 +3,15 @@ is."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
 import time
-from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
-from core.files import read_or_none, write_atomic
 from runtime.asking import agents, envelope, withholding
 from runtime.asking.envelope import as_shown
+from runtime.injections import ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,14 +20,13 @@ if TYPE_CHECKING:
     from core.home import Home
     from qmd.search.snippets import Hit
 
-# Characters of additional context at most, and hits that a prompt may bring.
-LIMIT = 1_500
+# The part of a session's budget that is used up at most once an event has spoken: what comes later needs some, too.
+SHARES = {"session-start": 0.5, "prompt": 0.8}
 _ITEMS = 3
 _SNIPPET = 400
 # How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
 _TIMEOUT_S = 0.15
 _FEWEST_WORDS = 3
-_SEEN_DAYS = 7
 _DECISIVE = ("decision", "rejected", "preference")
 
 
@@ -60,26 +55,38 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
         return Spoken("\n".join(lines))
     withholding.require_policy(home)
     session = _text(given.get("session_id"))
-    seen = _Seen(home, session)
+    allowed = ledger.Allowance(home, load(home), session)
     found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)
-    items: list[str] = []
-    uris: list[str] = []
-    room = LIMIT - len("\n".join([*lines, agents.block([""])]))
-    for item in found:
-        # The uri without its line: another passage of a document that was shown is not news.
-        uri = item["uri"]
-        if uri in seen.uris or _is_own(item, session):
+    around = len("\n".join([*lines, agents.block([""])]))
+    room = allowed.room(SHARES[verb]) - around
+    # The document of a rejected text comes last. The uri is without its line: another passage of a document that was
+    # shown is not news.
+    items = [ledger.Item(_item(each), **_source(each, verb)) for each in found if not _is_own(each, session)]
+    chosen: list[ledger.Item] = []
+    for item in sorted(items, key=allowed.rejected):
+        if not allowed.permits(item) or len(item.text) + 1 > room or item.key in {each.key for each in chosen}:
             continue
-        text = _item(item)
-        if len(text) + 1 > room:
-            continue
-        room -= len(text) + 1
-        items.append(text)
-        uris.append(uri)
-        if len(items) == _ITEMS:
+        room -= len(item.text) + 1
+        chosen.append(item)
+        if len(chosen) == _ITEMS:
             break
-    seen.add(uris)
-    return Spoken("\n".join(filter(None, [*lines, agents.block(items)])), uris)
+    ledger.add(home, session, "hook", verb, chosen, overhead=around)
+    text = "\n".join(filter(None, [*lines, agents.block([item.text for item in chosen])]))
+    return Spoken(text, [f"{envelope.SCHEME}{item.collection}/{item.path}" for item in chosen])
+
+
+def _source(hit: Mapping[str, Any], verb: str) -> dict[str, Any]:
+    """Return where one hit comes from and why it is given, as ``ledger.Item`` takes it."""
+    reason = "in force in this project" if verb == "session-start" else "answers the prompt"
+    line = hit.get("line")
+    docid = hit.get("docid")
+    return {
+        "uri": str(hit["uri"]),
+        "line": int(line or 0),
+        "docid": str(docid or ""),
+        "kind": "recall",
+        "reason": reason,
+    }
 
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
@@ -177,32 +184,3 @@ def _is_excluded(home: Home, given: Mapping[str, Any]) -> bool:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-class _Seen:
-    """The documents that a session has been shown already: never the same twice."""
-
-    def __init__(self, home: Home, session: str) -> None:
-        self._folder = join(home.state, "hooks", "seen")
-        key = hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24]
-        self._path = join(self._folder, f"{key}.json")
-        self.uris: set[str] = set()
-        try:
-            found = json.loads(read_or_none(self._path) or b"[]")
-            self.uris = {uri for uri in found if isinstance(uri, str)}
-        except (ValueError, TypeError):
-            self.uris = set()  # torn: at worst something is shown once more
-
-    def add(self, uris: list[str]) -> None:
-        """Remember what was shown; what belongs to sessions of long ago is forgotten."""
-        if not uris:
-            return
-        self.uris.update(uris)
-        write_atomic(self._path, json.dumps(sorted(self.uris)).encode(), sync=False)
-        horizon = time.time() - _SEEN_DAYS * 86_400
-        with os.scandir(self._folder) as entries:
-            paths = [entry.path for entry in entries]
-        for path in paths:
-            with contextlib.suppress(FileNotFoundError):  # another session sweeps as well
-                if os.stat(path).st_mtime < horizon:
-                    os.unlink(path)

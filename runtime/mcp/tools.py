@@ -26,6 +26,7 @@ from runtime.asking import withholding
 from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
 from runtime.dates.day_option import parse_day
+from runtime.injections import answers
 from runtime.mcp import words
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def call(home: Home, tool: MemoryTool, given: dict[str, Any]) -> dict[str, Any]:
     finally:
         latency = round((time.perf_counter() - started) * 1000, 1)
         telemetry.record(home, tool.event, "mcp", latency_ms=latency, exit_code=code, tool=tool.name, **fields)
+    answers.record(home, os.environ, "mcp", tool.name, envelope)
     return envelope
 
 

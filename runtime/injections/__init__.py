@@ -1,0 +1,1 @@
+"""What agents were given from memory: the ledger, the budget of a session, and whether it was of use."""
