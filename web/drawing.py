@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from runtime.explaining import activity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # The side of a square with its gap.
 STEP = 14
 LEFT, TOP = 34, 18
-LEVELS = 4
 DAY_WIDTH = 960
 _BAR = 18
 _LEAST_BAR = 6
@@ -30,7 +29,7 @@ _WORDS = {
 def heat_map(year: int, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     """Return the squares of a year, a column a week, Monday on top.
 
-    ``level`` (0–4) compares a day with the year's busiest day of each kind; the square root keeps quiet days visible.
+    ``level`` (0–4) compares a day with the year's busiest day of each kind.
     """
     most: dict[str, int] = {}
     for counts in days.values():
@@ -46,7 +45,7 @@ def heat_map(year: int, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
             months.append({"x": LEFT + week * STEP, "name": today.strftime("%b")})
         name = today.isoformat()
         counts = days.get(name, {})
-        level = math.ceil(LEVELS * max((math.sqrt(n / most[kind]) for kind, n in counts.items()), default=0))
+        level = max((activity.level(count, most[kind]) for kind, count in counts.items()), default=0)
         said = ", ".join(f"{count} {_WORDS.get(kind, kind)}" for kind, count in counts.items()) or "nothing"
         cells.append(
             {
@@ -69,7 +68,7 @@ def hour_grid(hours: Sequence[Sequence[int]]) -> dict[str, Any]:
         {
             "x": LEFT + hour * STEP,
             "y": TOP + weekday * STEP,
-            "level": math.ceil(LEVELS * math.sqrt(count / most)) if most else 0,
+            "level": activity.level(count, most),
             "said": f"{_weekday(weekday)} {hour:02}:00: {count}",
         }
         for weekday, row in enumerate(hours)

@@ -1,11 +1,10 @@
-"""``brain stats``: what the telemetry says of how the memory is used."""
+"""``brain stats``: what the telemetry says of how the memory is used, and the card of a year of work."""
 
 from __future__ import annotations
 
-import os
-
+from cli import render
 from cli.context import Context, shown, write_styled
-from cli.spec import Args, Command, Option, file_path
+from cli.spec import Args, Command, Option, file_path, whole
 from core import clock
 from core.errors import OK, BadInput
 
@@ -18,13 +17,21 @@ COMMAND = Command(
     "show how the memory is used: by whom, how fast, how often without a hit",
     description=(
         "Reads logs/usage.jsonl and what was rotated out of it: use by command and surface, latency against its\n"
-        "budget, what was not found. `brain sync` brings the logs of other machines (logs/machines/)."
+        "budget, what was not found. `brain sync` brings the logs of other machines (logs/machines/).\n"
+        "--card shows a year of your work with agents: prompts by day as a heat map, sessions, tools, the longest\n"
+        "streak. With FILE.svg it writes a picture that may be posted: it holds counts, days and names of tools, and\n"
+        "nothing that a document says. Projects are only counted; --projects names the five largest by their folders."
     ),
+    words="FILE.svg",
+    words_help="with --card: write the card to this file instead",
     options=(
         Option("--since", metavar="WHEN", default="30d", help="how far back: 7d, 2026-05-01 (30d)"),
         Option(
             "--machine", metavar="NAME", default="", help="of another machine of `brain sync` (its name), or of all"
         ),
+        Option("--card", help="a year of work with agents as a card"),
+        Option("--year", metavar="YEAR", convert=whole, help="the year of the card (the last one with a session)"),
+        Option("--projects", help="name the five largest projects on the card: not for strangers' eyes"),
         Option(
             "--svg",
             metavar="FILE",
@@ -38,6 +45,8 @@ COMMAND = Command(
         "brain stats --since 7d --json",
         "brain stats --svg usage.svg",
         "brain stats --machine all",
+        "brain stats --card",
+        "brain stats --card my-year.svg --year 2026",
     ),
 )
 
@@ -46,7 +55,14 @@ _COLUMNS = ("count", "p50_ms", "p95_ms", "p99_ms", "budget_ms", "over_budget", "
 
 
 def run(args: Args, context: Context) -> int:
-    """Print the statistics, or draw them."""
+    """Print the statistics, or draw them; or the card of a year."""
+    from cli.operate import stats_card
+
+    if args.card:
+        return stats_card.run(args, context)
+    for name, given in (("FILE.svg", args.words), ("--year", args.year), ("--projects", args.projects)):
+        if given:
+            raise BadInput(f"{name} belongs to --card", "brain stats --card my-year.svg --year 2026")
     from ops.stats.stats import stats
     from runtime.dates.day_option import parse_day
 
@@ -56,9 +72,7 @@ def run(args: Args, context: Context) -> int:
             raise BadInput(f"--svg: {args.svg} ends in neither .svg nor .png", "brain stats --svg usage.svg")
         from ops.stats.chart import write as draw
 
-        path = os.path.abspath(os.path.expanduser(args.svg))
-        if not os.path.isdir(os.path.dirname(path)):
-            raise BadInput(f"{os.path.dirname(path)} is no folder", "name a folder that is there")
+        path = stats_card.picture_path(args.svg)
         draw(shown(found), path)
         found["chart"] = path
     if args.json:
@@ -78,7 +92,7 @@ def _print(found: dict[str, Any], context: Context) -> None:
     from core.text import printable
 
     stream = io.StringIO()
-    width = os.get_terminal_size().columns if context.rich else 100
+    width = (render.width() or 80) if context.rich else 100
     console = Console(file=stream, force_terminal=context.rich, width=width, no_color=not context.rich, highlight=False)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("command", "count", "p50 ms", "p95 ms", "p99 ms", "budget", "over", "failed"):

@@ -6,6 +6,7 @@ Documents describe themselves: one with `commits` is a day of commits, one with 
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
 
+# Shades of a heat map besides that of nothing.
+LEVELS = 4
 # The kinds of work, in the order in which a day shows them.
 KINDS = ("session", "commit", "shell", "browsing", "note", "article")
 # A document that holds a day of some kind, by the field that counts its entries.
@@ -145,6 +148,11 @@ def rows(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         events = each["events"] or [{"at": each["date"], "text": each["title"], "line": None}]
         found += [{**event, "item": each} for event in events]
     return sorted(found, key=lambda row: str(row["at"]))
+
+
+def level(count: int, most: int) -> int:
+    """Return how dark a square of a heat map is, 0 to ``LEVELS``; the square root keeps quiet days visible."""
+    return math.ceil(LEVELS * math.sqrt(count / most)) if most else 0
 
 
 def projects(home: Home, config: Config) -> dict[str, Any]:
