@@ -32,6 +32,8 @@ GROUPS = {
         "trace": "follow an answer to its raw record, and list what changed since",
         "explain": "show what is installed, indexed and broken, or why a hit ranks where it does",
         "export": "write hits or a collection to files",
+        "pack": "pack what is remembered on a topic into a number of tokens, with citations",
+        "handoff": "hand the state of a session to another agent",
         "injected": "list what agents were given from memory, and reject a line",
         "web": "look at your memory in the browser",
     },

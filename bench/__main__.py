@@ -14,6 +14,7 @@ from bench import (
     doctor,
     embed,
     engine,
+    handover,
     hooks,
     index,
     locomo,
@@ -29,7 +30,8 @@ from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    "ask warm hooks index qmd embed chrome code sources redaction archive vectors doctor watch web locomo sets".split()
+    """ask warm hooks handover index qmd embed chrome code sources redaction archive vectors doctor watch web locomo
+    sets""".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
 
@@ -61,6 +63,8 @@ def main(argv: list[str] | None = None) -> int:
         if "hooks" in suites:
             hooks.measure(report, quick=arguments.quick)
             recall.measure(report, quick=arguments.quick)
+        if "handover" in suites:
+            handover.measure(report)
         if "index" in suites:
             index.measure(report, quick=arguments.quick)
         if "qmd" in suites:

@@ -104,6 +104,13 @@ RESUME = {
     "amp": ("amp threads continue", ""),
 }
 
+# Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).
+INSTRUCTIONS = {
+    "claude": "CLAUDE.local.md",
+    "gemini": "GEMINI.md",
+    **dict.fromkeys(("codex", "cursor", "copilot", "opencode", "amp", "pi"), "AGENTS.md"),
+}
+
 
 def noted_resume(source: str, home: Home) -> tuple[str, str]:
     """Return a row as of ``RESUME`` for a source of another distribution (``Source.resume``), which a run noted."""

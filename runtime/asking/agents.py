@@ -34,6 +34,24 @@ def line(text: str, limit: int = 300) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+def harmless(text: str) -> str:
+    """Return ``text`` like ``inert``, but with ``&`` and with ``<`` where it opens no tag: commands stay runnable."""
+    import re
+
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", printable(text)).replace("```", "'''")
+
+
+def code(text: str, limit: int = 300) -> str:
+    """Return ``harmless`` text as one line of at most ``limit`` characters."""
+    flat = " ".join(harmless(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def quote_code(text: str) -> str:
+    """Return ``harmless`` text, each line marked as quoted."""
+    return "\n".join(MARK + each for each in harmless(text).splitlines())
+
+
 def attribute(text: str) -> str:
     """Return ``line`` as the value of an attribute in double quotes."""
     return line(text).replace('"', "&quot;")

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 
 # The surfaces behind which no person sits, and the commands that show text of documents.
 AGENTS = ("claude-code", "mcp", "hook")
-SHOWING = ("brief", "ask", "recent", "show", "why", "trace", "export", "inbox", "explain", "injected")
+SHOWING = (
+    "brief",
+    "ask",
+    "recent",
+    "show",
+    "why",
+    "trace",
+    "export",
+    "inbox",
+    "explain",
+    "injected",
+    "handoff",
+    "pack",
+)
 
 
 def require_policy(home: Home) -> None:

@@ -98,6 +98,21 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
     return [found[at] for at in sorted(ranked[:_ERRORS])]
 
 
+def unresolved(calls: Sequence[Call]) -> list[Statement]:
+    """Return failures that no later call of the session resolved, in their order; of equal ones the last."""
+    found: dict[tuple[str, str], Statement] = {}
+    for index, call in enumerate(calls):
+        what = _failure(call)
+        if not what or _cure(call, calls[index + 1 :]) is not None:
+            continue
+        key = (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60])
+        found.pop(key, None)
+        found[key] = Statement(
+            f"{f'`{shell.short(call.command)}`' if call.kind == 'shell' else _named(call)} failed: {what}", (call.turn,)
+        )
+    return list(found.values())
+
+
 def commands(calls: Sequence[Call], proved: bool = True) -> list[Statement]:
     """Return commands that did something and worked: those that had failed before, then the commonest, in their order.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
+from core.redaction import shown
 from runtime.asking import agents, envelope, withholding
 from runtime.asking.envelope import as_shown
 from runtime.injections import ledger
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from qmd.search.snippets import Hit
 
 # The part of a session's budget that is used up at most once an event has spoken: what comes later needs some, too.
-SHARES = {"session-start": 0.5, "prompt": 0.8}
+SHARES = {"session-start": 0.5, "prompt": 0.8, "compact": 0.8}
 _ITEMS = 3
 _SNIPPET = 400
 # How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
@@ -55,6 +56,9 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
         return Spoken("\n".join(lines))
     withholding.require_policy(home)
     session = _text(given.get("session_id"))
+    if verb == "session-start" and given.get("source") == "compact":
+        ledger.renew(home, session)
+        return _after_compaction(home, given, lines)
     allowed = ledger.Allowance(home, load(home), session)
     found = _for_session(home, given) if verb == "session-start" else _for_prompt(home, given)
     around = len("\n".join([*lines, agents.block([""])]))
@@ -73,6 +77,31 @@ def speak(home: Home, verb: str, given: Mapping[str, Any], *, misses_only: bool)
     ledger.add(home, session, "hook", verb, chosen, overhead=around)
     text = "\n".join(filter(None, [*lines, agents.block([item.text for item in chosen])]))
     return Spoken(text, [f"{envelope.SCHEME}{item.collection}/{item.path}" for item in chosen])
+
+
+def _after_compaction(home: Home, given: Mapping[str, Any], lines: list[str]) -> Spoken:
+    """Return what the summary of a compaction lost: commands, files, decisions and errors of the session."""
+    from runtime.handover import compaction
+    from runtime.hooks import transcripts
+
+    session = _text(given.get("session_id"))
+    config = load(home)
+    found = compaction.document(config, session)
+    if found is None:
+        return Spoken("\n".join(lines))
+    uri, text = found
+    before, summary = compaction.at_compaction(text, transcripts.last_summary(_text(given.get("transcript_path"))))
+    head = f"From this session before its compaction, missing in the summary (LINE of {agents.line(uri, 200)}):"
+    around = len("\n".join([*lines, agents.block([head])])) + 1
+    allowed = ledger.Allowance(home, config, session)
+    said, _ = compaction.given_back(compaction.lost(before.facts(), summary), allowed.room(SHARES["compact"]) - around)
+    reason = "lost by the summary of the compaction"
+    items = [ledger.Item(shown(each), uri=uri, key=f"{uri} {each}", kind="compaction", reason=reason) for each in said]
+    items = [item for item in items if allowed.permits(item)]
+    if not items:
+        return Spoken("\n".join(lines))
+    ledger.add(home, session, "hook", "compact", items, overhead=around)
+    return Spoken("\n".join([*lines, agents.block([head, *(item.text for item in items)])]), [uri])
 
 
 def _source(hit: Mapping[str, Any], verb: str) -> dict[str, Any]:

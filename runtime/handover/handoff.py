@@ -1,0 +1,137 @@
+"""``brain handoff``: the state of a session as a prompt for another agent, in a bounded number of tokens."""
+
+from __future__ import annotations
+
+import os
+from os.path import abspath, dirname, expanduser, isabs, isdir, join
+from typing import TYPE_CHECKING, Any
+
+from core.errors import BadInput, Refused
+from core.files import read_or_none
+from core.redaction import shown
+from ingest.roots import INSTRUCTIONS
+from qmd.index import catalogue
+from qmd.index.catalogue import Filters
+from runtime.asking import agents
+from runtime.asking.documents import NotFound, Row, resolve
+from runtime.asking.envelope import docid, resume, uri
+from runtime.capture.inbox import project_of
+from runtime.explaining import file_changes
+from runtime.handover.selection import choose
+from runtime.handover.state import Fact, Session, fields
+from runtime.injections.ledger import CHARACTERS_PER_TOKEN, tokens
+
+if TYPE_CHECKING:
+    import apsw
+
+    from core.config import Config
+    from core.home import Home
+
+TOKENS = 3_000
+_LEAST_TOKENS = 300
+_NEWEST = 50
+_MODE = 0o600
+_TASK = (
+    "Take over the work of another agent. Its state is below: what the user asked, what was decided and rejected, the"
+    " files, commands and errors. Look at the files before you rely on it, then go on from where the work was left."
+)
+
+
+def handoff(
+    home: Home, config: Config, connection: apsw.Connection, session: str, cwd: str, limit: int = TOKENS
+) -> dict[str, Any]:
+    """Return the envelope of a handoff: the prompt, its size in tokens (estimated), the facts by kind.
+
+    ``session`` names the session; without it, the newest one of the project around ``cwd``, else the newest of all.
+    Raises NotFound if there is no session, BadInput if the document is none or the limit is too small.
+    """
+    if limit < _LEAST_TOKENS:
+        raise BadInput(f"a handoff needs {_LEAST_TOKENS} tokens or more", f"brain handoff --tokens {TOKENS}")
+    row = _row(connection, config, session, cwd)
+    data = read_or_none(row.file) if row.file else None
+    if data is None:
+        raise NotFound(f"the document of the session is gone: {uri(row.collection, row.path)}", "brain index", [])
+    found = Session(data.decode("utf-8", "replace"))
+    facts = found.facts()
+    if not facts:
+        raise BadInput(f"{uri(row.collection, row.path)} is no session", "brain recent lists sessions")
+    place = uri(row.collection, row.path)
+    states = _states(facts, found.project, row.ended)
+    head = [f"{name}: {agents.line(value, 200)}" for name, value in fields(found.meta).items()]
+    again = resume(row.fields, home)
+    if again:
+        head.append(f"to resume it: {agents.line(again, 200)}")
+    head.append(f"citations: LINE of {agents.line(place, 200)}")
+    room = limit * CHARACTERS_PER_TOKEN - len(_text(head, []))
+    kinds = choose(facts, "", states, room)
+    prompt = shown(_text(head, kinds))
+    return {
+        "schema": 1,
+        "ok": True,
+        "session": str(found.meta.get("session_id") or ""),
+        "uri": place,
+        "docid": docid(row.hash),
+        "project": found.project or None,
+        "tokens": tokens(len(prompt)),
+        "limit": limit,
+        "sections": [{"heading": heading, "facts": len(texts)} for heading, texts in kinds],
+        "left_out": len(facts) - sum(len(texts) for _, texts in kinds),
+        "text": prompt,
+    }
+
+
+def place_of(agent: str, project: str) -> str:
+    """Return the file that ``agent`` reads in ``project``. Raises BadInput if none is known, or the folder is gone."""
+    name = INSTRUCTIONS.get(agent)
+    if name is None:
+        raise BadInput(f"no file is known that {agent!r} reads", f"one of {', '.join(INSTRUCTIONS)}, or --out FILE")
+    if not isabs(project) or not isdir(project):
+        raise BadInput(f"the session's folder is not here: {project or 'unknown'}", "name the file: --out FILE")
+    return join(project, name)
+
+
+def write(path: str, text: str) -> str:
+    """Write ``text`` to the new file ``path`` and return its absolute path.
+
+    Raises Refused if something is there already, OSError.
+    """
+    target = abspath(expanduser(path))
+    if os.path.lexists(target):
+        raise Refused(f"{target} exists, and a handoff overwrites nothing", "name another file: --out FILE")
+    if not isdir(dirname(target)):
+        raise BadInput(f"there is no folder {dirname(target)}", f"mkdir -p {dirname(target)}")
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+    with open(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+    return target
+
+
+def _row(connection: apsw.Connection, config: Config, session: str, cwd: str) -> Row:
+    """Return the document of the session that is named, or of the newest one."""
+    if session:
+        return resolve(connection, config, session)
+    names = tuple(name for name, folder in config.collections.items() if folder.trust == "session")
+    project = project_of(cwd) or cwd
+    for wanted in ((("project", "=", project),), ()) if project else ((),):
+        rows = catalogue.newest(connection, Filters(names, fields=wanted), _NEWEST)
+        for each in (Row(row, config) for row in rows):
+            if each.field("session_id") and not each.field("parent"):
+                return each
+    raise NotFound("there is no session yet", "brain index", [])
+
+
+def _states(facts: list[Fact], project: str, ended: int) -> dict[str, str]:
+    """Return what became of the session's files since its end, by the text of the fact; {} if they are not here."""
+    if not project or not isdir(project):
+        return {}
+    paths = {fact.text: join(project, fact.text.strip("`")) for fact in facts if fact.kind == "file"}
+    changes = {each["path"]: each["state"] for each in file_changes.since(paths.values(), ended)}
+    words = {"unchanged": "as the session left it", "changed": "changed since", "gone": "gone", "unknown": "not known"}
+    return {text: words[changes[path]] for text, path in paths.items()}
+
+
+def _text(head: list[str], kinds: list[tuple[str, list[str]]]) -> str:
+    lines = list(head)
+    for heading, texts in kinds:
+        lines += ["", f"## {heading}", *texts]
+    return f"{_TASK}\n\n{agents.block(lines)}"

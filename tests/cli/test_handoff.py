@@ -1,0 +1,97 @@
+"""``brain handoff`` and ``brain pack``: bounded, cited, fenced, and never over a file of yours."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from core.home import Home
+from runtime.injections import ledger
+from tests.cli.hooked import payload
+from tests.conftest import Brain
+from tests.runtime.handover.documents import COMPACTED, SESSION
+
+
+@pytest.fixture
+def held(brain: Brain, home: Home, tmp_path: Path, claude_root: Path) -> Home:
+    """A home with the session, in a project that is there."""
+    project = tmp_path / "api"
+    (project / "src" / "net").mkdir(parents=True)
+    (project / "src" / "net" / "client.py").write_text("retries = 3\n")
+    path = Path(home.path("brain", "s1.md"))
+    path.parent.mkdir(parents=True)
+    path.write_text(SESSION.replace("/srv/api", str(project)))
+    assert brain("index", "--json").returncode in (0, 64)
+    return home
+
+
+def test_a_handoff_holds_the_state_within_its_tokens_and_a_fence(brain: Brain, held: Home) -> None:
+    found = json.loads(brain("handoff", "--session", "s1", "--json").stdout)
+    assert (found["session"], found["uri"]) == ("s1", "qmd://brain/s1.md")
+    assert found["tokens"] <= 3_000
+    assert len(found["text"]) <= 12_000
+    text = found["text"]
+    assert text.count("<memory>") == text.count("</memory>") == 1
+    for fact in ("| Make the HTTP client sturdier.", "`make check-net`", "go vet ./pkg/quorum", "wire the limiter"):
+        assert fact in text
+    assert "client.py` [changed since]" in text or "client.py` [not known]" in text
+    assert "pyproject.toml` [gone]" in text
+    assert "&lt;fast>" in text
+
+
+def test_the_smallest_handoff_still_has_the_goal(brain: Brain, held: Home) -> None:
+    found = json.loads(brain("handoff", "--session", "s1", "--tokens", "450", "--json").stdout)
+    assert found["tokens"] <= 450
+    assert found["left_out"] > 0
+    assert "Make the HTTP client" in found["text"]
+    assert brain("handoff", "--tokens", "10").returncode == 64
+
+
+def test_the_newest_session_is_taken_without_an_id(brain: Brain, held: Home) -> None:
+    assert "session_id: s1" in brain("handoff").stdout
+    assert brain("handoff", "--session", "nothing").returncode == 67
+
+
+def test_a_handoff_is_written_where_an_agent_reads_and_never_over_a_file(
+    brain: Brain, held: Home, tmp_path: Path
+) -> None:
+    done = brain("handoff", "--session", "s1", "--to", "codex", "--json")
+    target = tmp_path / "api" / "AGENTS.md"
+    assert json.loads(done.stdout)["file"] == str(target)
+    assert os.stat(target).st_mode & 0o777 == 0o600
+    before = target.read_text()
+    assert brain("handoff", "--session", "s1", "--to", "codex").returncode == 71
+    assert brain("handoff", "--session", "s1", "--out", str(target)).returncode == 71
+    assert target.read_text() == before
+    link = tmp_path / "link.md"
+    link.symlink_to(tmp_path / "nowhere.md")
+    assert brain("handoff", "--session", "s1", "--out", str(link)).returncode == 71
+    assert not (tmp_path / "nowhere.md").exists()
+    assert brain("handoff", "--session", "s1", "--to", "nobody").returncode == 64
+
+
+def test_a_bundle_cites_each_line_and_keeps_to_its_tokens(brain: Brain, held: Home) -> None:
+    found = json.loads(brain("pack", "exponential backoff gateway", "--tokens", "400", "--json").stdout)
+    assert found["tokens"] <= 400
+    lines = Path(held.path("brain", "s1.md")).read_text().split("\n")
+    rejected = next(each for each in found["quotes"] if each["section"] == "Decisions" and "backoff" in each["text"])
+    assert "backoff" in lines[rejected["line"] - 1]
+    assert all(f"{each['uri']}:{each['line']}" in found["text"] for each in found["quotes"])
+    assert brain("pack", "zymurgy").returncode == 67
+
+
+def test_a_compaction_gives_back_what_was_lost_once(brain: Brain, held: Home, tmp_path: Path) -> None:
+    Path(held.path("brain", "s1.md")).write_text(COMPACTED)
+    given = payload(tmp_path / "s1.jsonl", "s1", "SessionStart", source="compact")
+    spoken = json.loads(brain("hook", "session-start", stdin=given).stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "Rejected by the user: No, don't use exponential backoff" in spoken
+    assert "check-net" not in spoken
+    assert len(spoken) <= ledger.BUDGET
+    rows = ledger.listed(held, "s1")
+    assert {row["event"] for row in rows} == {"compact"}
+    ledger.wrong(held, rows[-1]["id"])
+    again = brain("hook", "session-start", stdin=given).stdout
+    assert "exponential backoff" not in again
