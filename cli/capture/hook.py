@@ -19,7 +19,7 @@ COMMAND = Command(
         Command("hook stop", "index the session that the event names", examples=("brain hook stop < payload.json",)),
         Command(
             "hook session-start",
-            "put what holds in the project, or what a compaction lost, into the context; a line if a session was missed",
+            "put what holds in the project, or what a compaction lost, into the context, and report a missed session",
             options=(Option("--misses", help="only the line"),),
             examples=("brain hook session-start --misses < payload.json",),
         ),
