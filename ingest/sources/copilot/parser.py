@@ -20,7 +20,6 @@ extensions/copilot/src/platform/chronicle/node/sessionStore.ts.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import partial
 from os.path import basename, dirname, join
@@ -36,6 +35,7 @@ from ingest.session.session import PROMPT, TEXT, SessionBuilder
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, sequence, string
+from ingest.sources.companions import companion
 from ingest.sources.copilot.user_text import KNOWN, extract_user_text
 from ingest.sources.prompts import add_prompt
 
@@ -303,8 +303,8 @@ class Conversation:
         about: Record = {}
         editors: Record = {}
         if name == "events":
-            about = _companion(join(dirname(path), "workspace.yaml"), yaml, raw, later)
-            editors = _companion(join(dirname(path), "vscode.metadata.json"), json.loads, raw, later)
+            about = companion(join(dirname(path), "workspace.yaml"), raw, later, yaml)
+            editors = companion(join(dirname(path), "vscode.metadata.json"), raw, later)
         title = string(about.get("name")) or session.title or string(editors.get("customTitle"))
         session.title = title or string(about.get("summary"))
         session.cwd = session.cwd or string(about.get("cwd"))
@@ -322,14 +322,6 @@ class Conversation:
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
-
-
-def _companion(path: str, parse: Callable[[str], Any], raw: RawStore, later: list[Callable[[], None]]) -> Record:
-    """Return the fields of a file in a session's folder; empty if they cannot be read."""
-    try:
-        return mapping(parse(raw.load(path, 1 << 20, later=later).decode("utf-8", "replace")))
-    except (OSError, ValueError, RecursionError):
-        return {}
 
 
 def _exit_error(content: str, code: Any = None) -> str:
