@@ -26,10 +26,24 @@ if TYPE_CHECKING:
 Root = tuple[str, str, tuple[str, ...]]
 
 _CURSOR_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
-_AMP = "User/globalStorage/sourcegraph.amp/threads3"
-_AMP_EDITORS = (
-    f"Code/{_AMP}", f"Code - Insiders/{_AMP}", f"VSCodium/{_AMP}", f"Cursor/{_AMP}", f"Windsurf/{_AMP}"
-)  # fmt: skip
+# VS Code, and the editors that were made from it: their folders among those of settings, and the folders of the servers
+# that they start on another machine or in a container.
+_EDITORS = "Code,Code - Insiders,VSCodium,Cursor,Windsurf,Antigravity,Trae,Kiro,Void,Positron".split(",")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server",
+    ".antigravity-server", ".trae-server", ".vscodium-server")  # fmt: skip
+
+
+def _of_editors(*below: str) -> tuple[Root, ...]:
+    """Return rows for places below the user's folder of each editor, such as ``globalStorage``."""
+    own = tuple(f"{editor}/User/{place}" for editor in _EDITORS for place in below)
+    return (
+        ("XDG_CONFIG_HOME", "~/.config", own),
+        ("", "~/Library/Application Support", own),
+        ("APPDATA", "", own),
+        ("", "~", tuple(f"{server}/data/User/{place}" for server in _SERVERS for place in below)),
+        ("XDG_DATA_HOME", "~/.local/share", tuple(f"code-server/User/{place}" for place in below)),
+    )
+
 
 # The tables of Brain's own sources that need not be named, in the order in which the sources run.
 ROOTS: dict[str, tuple[Root, ...]] = {
@@ -66,8 +80,24 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),),
     "amp": (
         ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
-        ("XDG_CONFIG_HOME", "~/.config", _AMP_EDITORS),
-        ("", "~/Library/Application Support", _AMP_EDITORS),
+        *_of_editors("globalStorage/sourcegraph.amp/threads3"),
+    ),
+    "cline": (
+        *_of_editors("globalStorage/saoudrizwan.claude-dev/tasks"),
+        # The CLI, and the extension in JetBrains' editors.
+        ("CLINE_DATA_DIR", "~/.cline/data", ("tasks", "sessions")),
+        ("CLINE_DIR", "", ("tasks", "sessions", "data/tasks", "data/sessions")),
+    ),
+    "roo": (
+        *_of_editors("globalStorage/rooveterinaryinc.roo-cline/tasks"),
+        # The CLI (RooCodeInc/Roo-Code, packages/vscode-shim/src/context/ExtensionContext.ts).
+        ("", "~", (".vscode-mock/global-storage/tasks",)),
+    ),
+    "kilo": (
+        *_of_editors("globalStorage/kilocode.kilo-code/tasks"),
+        # The CLI before 1.0.
+        ("", "~/.kilocode", ("cli/global/tasks",)),
+        ("XDG_DATA_HOME", "~/.local/share", ("kilo/kilo.db", "kilo/storage", "kilo/kilo-*.db")),
     ),
     "shell": (
         ("HISTFILE", "", ()),
@@ -102,6 +132,10 @@ RESUME = {
     "opencode": ("opencode --session", ""),
     "copilot": ("copilot --resume", ""),
     "amp": ("amp threads continue", ""),
+    # The tasks of the extensions are opened in the editor.
+    "cline": ("cline --id", "cli"),
+    "roo": ("", ""),
+    "kilo": ("kilo --session", "cli"),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

@@ -20,10 +20,12 @@ from ingest.session.values import mapping
 _RUNNING = """bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
 run_terminal_command run_command execute_command powershell terminal exec shell_exec"""
 _CHANGING = """edit multiedit multi_edit write write_file notebookedit apply_patch edit_file replace search_replace
-str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file"""
+str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file write_to_file
+replace_in_file insert_content search_and_replace"""
 _READING = """read grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
 todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget read_file
-list_directory grep_search file_search web_search web_fetch"""
+list_directory grep_search file_search web_search web_fetch list_files search_files new_task
+list_code_definition_names"""
 
 # Name of a tool in lower case → the kind of its calls, for readers of documents.
 KINDS = {
@@ -312,20 +314,21 @@ _NAMES = {
         """,
     "Read": """
         read read_file read_file_v2 view view_image list_dir list_directory list_dir_v2 ls list read_many_files
+        read_files list_files list_code_definition_names
         """,
     "Edit": """
         edit edit_file edit_file_v2 multiedit multi_edit replace search_replace str_replace str_replace_editor
         apply_diff insert_edit_into_file create create_file write write_file delete_file delete edit_notebook
-        reapply undo_edit
+        reapply undo_edit write_to_file replace_in_file insert_content search_and_replace
         """,
     "Grep": """
         grep grep_search ripgrep ripgrep_raw_search rg search_file_content file_search glob glob_file_search find
-        codebase_search semantic_search semantic_search_full search
+        codebase_search semantic_search semantic_search_full search search_files
         """,
     "WebSearch": "web_search websearch google_web_search web_search_call",
     "WebFetch": "web_fetch webfetch fetch read_web_page fetch_url",
     "Task": "task spawn_agent agent subagent delegate task_v2 sessions_spawn",
-    "TodoWrite": "todowrite todo_write update_plan write_todos manage_todo_list update_todo",
+    "TodoWrite": "todowrite todo_write update_plan write_todos manage_todo_list update_todo update_todo_list",
     "AskUserQuestion": "ask_user ask_question request_user_input askuserquestion question",
     "ExitPlanMode": "exit_plan_mode create_plan",
     "Skill": "skill activate_skill",

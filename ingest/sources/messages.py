@@ -69,7 +69,11 @@ class Messages:
         self.session.extend_to(at)
         self.session.uuids.add(name)
         found = blocks(message.get("content"))
-        if role in _TOOLS:
+        results = [block for block in found if block.get("type") in _RESULTS]
+        if role in _TOOLS and results:
+            for block in results:
+                self._result(block, at, name)
+        elif role in _TOOLS:
             call = next((string(message[key]) for key in _IDS if message.get(key)), "")
             self.result(call, message.get("content"), is_error=_is_error(message), at=at, name=name)
         elif role in _USERS:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +48,14 @@ FOREIGN = "not an OpenCode session"
 NAMELESS = "session whose name is damaged"
 
 
-def stream(path: str, raw: RawStore) -> Iterator[Reading]:
+def stream(path: str, raw: RawStore, tool: str = NAME) -> Iterator[Reading]:
     """Yield the reading of a database each time that more of its sessions are whole, and at the end."""
-    yield from databases.stream(path, raw, _database)
+    yield from databases.stream(path, raw, partial(_database, tool=tool))
 
 
-def read(path: str, raw: RawStore) -> Reading:
+def read(path: str, raw: RawStore, tool: str = NAME) -> Reading:
     """Read one exported session. Faults are recorded in the result."""
-    reading = whole(path, raw, _export, FOREIGN)
+    reading = whole(path, raw, partial(_export, tool=tool), FOREIGN)
     if reading.failed is not None and path.endswith(".jsonl"):
         # A file of many records is no export: it belongs to another tool.
         return lines(path, raw, _pass_over, FOREIGN)
@@ -65,11 +66,11 @@ def _pass_over(source: records.Records, reading: Reading) -> None:
     add_records(source, reading, lambda *_: None)
 
 
-def _export(value: Any, reading: Reading) -> None:
+def _export(value: Any, reading: Reading, tool: str) -> None:
     info, messages = mapping(mapping(value).get("info")), mapping(value).get("messages")
     if type(messages) is not list or not ("directory" in info or "projectID" in info or "time" in info):
         return
-    conversation = Conversation(reading, info, path_name(basename(reading.path)))
+    conversation = Conversation(reading, info, path_name(basename(reading.path)), tool)
     for entry in messages:
         inner = mapping(entry)
         conversation.add(mapping(inner.get("info")) or inner, inner.get("parts"))
@@ -79,19 +80,19 @@ def _export(value: Any, reading: Reading) -> None:
 # A tree of JSON files
 
 
-def read_tree(path: str, raw: RawStore, root: str, stat: Stat) -> Reading:
+def read_tree(path: str, raw: RawStore, root: str, stat: Stat, tool: str = NAME) -> Reading:
     """Read one session of the tree at ``root``. Faults are recorded in the result."""
     stem = basename(path).removesuffix(".json")
 
     def take(info: Any, reading: Reading) -> None:
         if type(info) is not dict or "time" not in info:
-            _export(info, reading)
+            _export(info, reading, tool)
             return
         if not raw.is_shelved(path):
             # The next run compares the size of all files of the session; the archive has the size so.
             reading.size, reading.mtime_ns = stat(path)
         reading.consumed, reading.digest = 0, databases.NOTHING
-        conversation = Conversation(reading, info, path_name(stem))
+        conversation = Conversation(reading, info, path_name(stem), tool)
         messages = list(_tree_messages(root, string(info.get("id")) or stem, stem, reading))
         found: list[tuple[str, str, Record, list[Any]]] = []
         for file, parts in messages:
@@ -247,7 +248,7 @@ _WAITING = ("session_pending", "session_input")
 
 
 def _database(
-    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf
+    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf, *, tool: str
 ) -> Iterator[None]:
     has_parts = {"message", "part"} <= there.keys()
     if not any(name in there for name in _SESSIONS) or not (has_parts or "session_message" in there):
@@ -260,7 +261,7 @@ def _database(
             reading.fail(Failure(reading.path, NAMELESS, one_line(unit, 80)))
             continue
         opened = _without_spans(shelf.open(rows), shelf.tables, reading)
-        _session(opened, shelf.tables, reading, has_parts=has_parts)
+        _session(opened, shelf.tables, reading, tool, has_parts=has_parts)
         shelf.put(unit, opened)
         yield
 
@@ -308,7 +309,7 @@ def _without_spans(rows: list[Opened], tables: Tables, reading: Reading) -> list
     return [row for row in rows if id(row) not in gone]
 
 
-def _session(rows: list[Opened], tables: Tables, reading: Reading, *, has_parts: bool) -> None:
+def _session(rows: list[Opened], tables: Tables, reading: Reading, tool: str, *, has_parts: bool) -> None:
     """Take one session from its rows."""
     of: dict[str, list[Record]] = {name: [] for name in tables}
     for opened in rows:
@@ -325,7 +326,7 @@ def _session(rows: list[Opened], tables: Tables, reading: Reading, *, has_parts:
         "time": {"created": head.get("time_created")},
     }
     info = clean_record(json.dumps(info, default=str).encode(), info, reading.redacted)
-    conversation = Conversation(reading, info, identity)
+    conversation = Conversation(reading, info, identity, tool)
     last = _messages(of["message"], of["part"], conversation, reading) if has_parts else ""
     for row in of.get("session_message", ()):
         value = _cell(row["data"], reading, f"session_message {row['id']}")
@@ -388,9 +389,9 @@ _FEEDBACK = "with the following feedback: "
 class Conversation:
     """One session as its messages are added, in order: messages with parts, or rows of ``session_message``."""
 
-    def __init__(self, reading: Reading, info: Record, fallback: str) -> None:
+    def __init__(self, reading: Reading, info: Record, fallback: str, tool: str) -> None:
         self._reading = reading
-        session = SessionBuilder(one_line(string(info.get("id")), 4000) or one_line(fallback), NAME)
+        session = SessionBuilder(one_line(string(info.get("id")), 4000) or one_line(fallback), tool)
         self.session = session
         session.extend_to(moment(mapping(info.get("time")).get("created")))
         session.cwd = string(info.get("directory"))
@@ -520,7 +521,7 @@ class Conversation:
             session.tool_error(call, f"Exit code {code}\n{output}", at, name)
         started = string(details.get("sessionId")) or string(details.get("sessionID"))
         if started:
-            session.tool_note(call, f"→ opencode__{one_line(started, 100)}", at, name)
+            session.tool_note(call, f"→ {session.source}__{one_line(started, 100)}", at, name)
         answers = details.get("answers")
         if tool == "question" and type(answers) is list:
             said = "; ".join(", ".join(map(str, answer)) for answer in answers if type(answer) is list)

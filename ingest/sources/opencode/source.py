@@ -34,11 +34,11 @@ _ASIDE = {
 
 
 class OpenCode(Source):
-    """Databases, exported sessions, and sessions in trees of JSON files."""
+    """Databases, exported sessions, and sessions in trees of JSON files. Tools made from OpenCode are subclasses."""
 
     name = "opencode"
     prefix = "opencode__"
-    suffixes = (".db", ".json", ".jsonl")
+    suffixes: tuple[str, ...] = (".db", ".json", ".jsonl")
     roots = ROOTS["opencode"]
     resume = RESUME["opencode"]
 
@@ -69,11 +69,11 @@ class OpenCode(Source):
         from ingest.sources.opencode.parser import read, read_tree, stream
 
         if path.endswith(DATABASES):
-            yield from stream(path, raw)
+            yield from stream(path, raw, self.name)
         elif root := _tree_of(path):
-            yield read_tree(path, raw, root, self._stat)
+            yield read_tree(path, raw, root, self._stat, self.name)
         else:
-            yield read(path, raw)
+            yield read(path, raw, self.name)
 
     def _stat(self, path: str) -> tuple[int, int]:
         """Return (size, mtime in ns) of all files of a session in a tree, as ``discover`` saw them last.

@@ -88,6 +88,9 @@ TRANSCRIPTS = {
     "opencode": ".local/share/opencode/opencode.db",
     "copilot": ".copilot/session-state/5f0c0000/events.jsonl",
     "amp": ".local/share/amp/threads/T-5f0c0000.json",
+    "cline": ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1777367643001/ui_messages.json",
+    "roo": ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/5f0c0000/ui_messages.json",
+    "kilo": ".local/share/kilo/kilo.db",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

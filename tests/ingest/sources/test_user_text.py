@@ -21,6 +21,7 @@ from ingest.session.session import COMMAND, INTERRUPT, PROMPT
 from ingest.session.user_text import UserText
 from ingest.sources.amp import user_text as amp
 from ingest.sources.claude import user_text as claude
+from ingest.sources.cline import user_text as cline
 from ingest.sources.codex import user_text as codex
 from ingest.sources.copilot import user_text as copilot
 from ingest.sources.cursor import parser as cursor
@@ -32,6 +33,7 @@ from ingest.sources.pi import user_text as pi
 EXTRACT: dict[str, Callable[[str], UserText]] = {
     "amp": amp.extract_user_text,
     "claude": claude.extract_user_text,
+    "cline": cline.extract_user_text,
     "codex": codex.extract_user_text,
     "codex event": lambda text: codex.extract_user_text(text, is_event=True),
     "copilot": copilot.extract_user_text,

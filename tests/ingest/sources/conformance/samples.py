@@ -108,7 +108,8 @@ def _lines(path: Path, row: Row, _: int, grown: bool) -> None:
 
 def _json(path: Path, row: Row, _: int, grown: bool) -> None:
     value, key = row["json"], row["grows"]
-    path.write_text(json.dumps({**value, key: value[key][: None if grown else -1]}), encoding="utf-8")
+    listed = (value[key] if key else value)[: None if grown else -1]
+    path.write_text(json.dumps({**value, key: listed} if key else listed), encoding="utf-8")
 
 
 def _text(path: Path, row: Row, number: int, grown: bool) -> None:

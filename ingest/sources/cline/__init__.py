@@ -1,0 +1,1 @@
+"""Cline: tasks of the extension, and sessions of its SDK and CLI."""

@@ -1,0 +1,1 @@
+"""Roo Code: tasks as Cline keeps them."""
