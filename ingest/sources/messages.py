@@ -69,7 +69,7 @@ class Messages:
         self.session.extend_to(at)
         self.session.uuids.add(name)
         found = blocks(message.get("content"))
-        results = [block for block in found if block.get("type") in _RESULTS]
+        results = [block for block in found if string(block.get("type")) in _RESULTS]
         if role in _TOOLS and results:
             for block in results:
                 self._result(block, at, name)
