@@ -13,25 +13,21 @@ from collections.abc import Callable
 from typing import Any
 
 from core.text import clean, one_line
+from core.tool_kinds import CHANGES, READS, RUNS
 from ingest.session.values import mapping
 
 # Kinds of tools
 
-_RUNNING = """bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
-run_terminal_command run_command execute_command powershell terminal exec shell_exec"""
-_CHANGING = """edit multiedit multi_edit write write_file notebookedit apply_patch edit_file replace search_replace
-str_replace str_replace_editor apply_diff create_file create delete_file insert_edit_into_file write_to_file
-replace_in_file insert_content search_and_replace"""
-_READING = """read grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
-todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget read_file
+_OTHERS = """grep glob ls websearch webfetch task agent skill lsp toolsearch taskcreate taskupdate sendmessage
+todowrite update_plan askuserquestion exitplanmode bashoutput killbash killshell taskoutput taskget
 list_directory grep_search file_search web_search web_fetch list_files search_files new_task
 list_code_definition_names"""
 
 # Name of a tool in lower case → the kind of its calls, for readers of documents.
 KINDS = {
-    **dict.fromkeys(_READING.split(), "other"),
-    **dict.fromkeys(_RUNNING.split(), "shell"),
-    **dict.fromkeys(_CHANGING.split(), "change"),
+    **dict.fromkeys((*_OTHERS.split(), *READS), "other"),
+    **dict.fromkeys(RUNS, "shell"),
+    **dict.fromkeys(CHANGES, "change"),
 }
 
 # A line of text that a reader would take as the call of a tool that runs or changes something.

@@ -112,8 +112,42 @@ CREATE TABLE IF NOT EXISTS brain_files (
   inode INTEGER NOT NULL,
   checked_ns INTEGER NOT NULL
 );
+-- The rows of one document are side by side, in its order: what came between a failure and its fix is a range.
+CREATE TABLE IF NOT EXISTS brain_actions (
+  document_id INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  line INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  key INTEGER NOT NULL,
+  plain INTEGER NOT NULL,
+  folder TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  status INTEGER,
+  duration INTEGER,
+  span TEXT NOT NULL,
+  error TEXT NOT NULL,
+  note TEXT NOT NULL,
+  fix INTEGER,
+  PRIMARY KEY (document_id, number)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind);
+CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key);
+CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error) WHERE error <> '';
+CREATE INDEX IF NOT EXISTS brain_actions_said ON brain_actions(kind) WHERE kind IN ('decision', 'rejection');
 """
-_OUR_TABLES = ("brain_state", "brain_contents", "brain_terms", "brain_passages", "brain_facts", "brain_files")
+_OUR_TABLES = (
+    "brain_state",
+    "brain_contents",
+    "brain_terms",
+    "brain_passages",
+    "brain_facts",
+    "brain_files",
+    "brain_actions",
+)
 # Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
 # file system that stores no fractions (FAT: 2 s).
 TICK_NS = 20_000_000

@@ -12,7 +12,7 @@ import apsw
 from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import catalogue, facts, passages, segments, terms
+from qmd.index import action_reading, actions, catalogue, facts, passages, segments, terms
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.store import COUNT
 
@@ -225,7 +225,7 @@ class Writer:
         return changed
 
     def derive(self, identity: int, digest: str, text: str, mtime: int, policy: int = 0, described: str = "") -> bool:
-        """Write our tables for one document, between ``begin`` and ``end``: its facts, and its content's passages.
+        """Write our tables for one document, between ``begin`` and ``end``: facts, actions, and the content's passages.
 
         Args:
             identity: the document's number.
@@ -242,6 +242,7 @@ class Writer:
             found = facts.read(text, mtime)
             row = (identity, digest, found.date, found.ended, int(found.dated), found.packed(), policy)
             connection.execute(_FACTS, row)
+            actions.write(connection, identity, action_reading.read(text, found.fields, found.date))
         if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
             return described != digest
         bounds, bodies, words = passages.split(text)
@@ -260,6 +261,7 @@ class Writer:
         self._connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
+        actions.drop(self._connection, identity)
         self.release(before[1], keep=keep)
         return True
 
