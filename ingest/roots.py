@@ -99,6 +99,20 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         ("", "~/.kilocode", ("cli/global/tasks",)),
         ("XDG_DATA_HOME", "~/.local/share", ("kilo/kilo.db", "kilo/storage", "kilo/kilo-*.db")),
     ),
+    "qwen": (("QWEN_RUNTIME_DIR", "~/.qwen", ("projects", "tmp")),),
+    "goose": (
+        ("XDG_DATA_HOME", "~/.local/share", ("goose/sessions",)),
+        ("GOOSE_PATH_ROOT", "", ("data/sessions",)),
+        ("APPDATA", "", ("Block/goose/data/sessions",)),
+    ),
+    # The histories of other repositories are found where sessions worked.
+    "aider": (("AIDER_CHAT_HISTORY_FILE", "", ()), ("", "~", (".aider.chat.history.md",))),
+    "zed": (
+        ("XDG_DATA_HOME", "~/.local/share", ("zed/threads",)),
+        ("", "~/Library/Application Support", ("Zed/threads",)),
+        ("", "~/.var/app/dev.zed.Zed/data", ("zed/threads",)),
+        ("LOCALAPPDATA", "", ("Zed/threads",)),
+    ),
     "shell": (
         ("HISTFILE", "", ()),
         ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
@@ -136,6 +150,10 @@ RESUME = {
     "cline": ("cline --id", "cli"),
     "roo": ("", ""),
     "kilo": ("kilo --session", "cli"),
+    "qwen": ("qwen --resume", ""),
+    "goose": ("goose session --resume --session-id", ""),
+    "aider": ("", ""),
+    "zed": ("", ""),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

@@ -46,7 +46,7 @@ LOST = "archived sessions that cannot be read any more"
 # Characters of a text that may come again, and how many of those are remembered.
 _SHORT, _MANY = 256, 10_000
 # Columns of JSON text.
-_DOCUMENTS = frozenset({"value", "data", "event_json"})
+_DOCUMENTS = frozenset({"value", "data", "event_json", "content_json", "parts", "tool_calls"})
 
 
 class Names(bytes):

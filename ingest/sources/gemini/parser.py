@@ -21,6 +21,7 @@ import hashlib
 import json
 import re
 import stat
+from functools import partial
 from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
@@ -63,11 +64,12 @@ _FEEDBACK = "User feedback:"
 _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Process Group PGID: ")
 
 
-def read(path: str, raw: RawStore) -> Reading:
+def read(path: str, raw: RawStore, tool: str = NAME) -> Reading:
     """Read one session, or a checkpoint. Faults are recorded in the result."""
     if path.endswith(".jsonl"):
-        return lines(path, raw, _journal, FOREIGN)
-    return whole(path, raw, _checkpoint if _is_checkpoint(basename(path)) else _document, FOREIGN)
+        return lines(path, raw, partial(_journal, tool=tool), FOREIGN)
+    take = _checkpoint if _is_checkpoint(basename(path)) else _document
+    return whole(path, raw, partial(take, tool=tool), FOREIGN)
 
 
 def _is_checkpoint(name: str) -> bool:
@@ -75,17 +77,17 @@ def _is_checkpoint(name: str) -> bool:
     return name.startswith("checkpoint-") or name == "checkpoint.json"
 
 
-def _document(value: Any, reading: Reading) -> None:
+def _document(value: Any, reading: Reading, tool: str) -> None:
     """Take a session that is one JSON document."""
     if type(value) is dict and type(value.get("messages")) is list and "sessionId" in value:
-        conversation = Conversation(reading)
+        conversation = Conversation(reading, tool)
         conversation.add(value, 0)
         conversation.finish()
 
 
-def _journal(source: records.Records, reading: Reading) -> None:
+def _journal(source: records.Records, reading: Reading, tool: str) -> None:
     """Take a session that is a journal."""
-    conversation = Conversation(reading)
+    conversation = Conversation(reading, tool)
     add_records(source, reading, conversation.add)
     conversation.finish()
 
@@ -96,8 +98,9 @@ class Conversation:
     ``place``: the path that the session would have among transcripts; the file's own by default.
     """
 
-    def __init__(self, reading: Reading, place: str = "") -> None:
+    def __init__(self, reading: Reading, tool: str, place: str = "") -> None:
         self._reading = reading
+        self._tool = tool
         self._place = place or reading.path
         self._metadata: dict[str, Any] = {}
         self._messages: dict[str, dict[str, Any]] = {}
@@ -196,7 +199,7 @@ class Conversation:
         unit = one_line(string(metadata.get("sessionId")), 4000) or path_name(basename(path))
         if unit == _SERVER and self._began:
             unit = f"{unit}:{one_line(self._began, 100)}"
-        session = SessionBuilder(unit, NAME)
+        session = SessionBuilder(unit, self._tool)
         session.uuids |= self._seen
         session.removed = self._seen - self._messages.keys()
         session.records = len(self._seen)
@@ -291,7 +294,7 @@ class Conversation:
             session.tool_error(identity, f"Exit code {code}\n{_printed(output)}", at, name)
         agent = string(call.get("agentId"))
         if agent:
-            session.tool_note(identity, f"→ gemini__{one_line(agent, 100)}", at, name)
+            session.tool_note(identity, f"→ {session.source}__{one_line(agent, 100)}", at, name)
 
     def _check(self, what: str, record: dict[str, Any]) -> None:
         """Count the fields of a record that are not known."""
@@ -357,14 +360,14 @@ _PROBE = 1000
 _MINUTE = len("2026-03-01T10-15")
 
 
-def _checkpoint(value: Any, reading: Reading) -> None:
+def _checkpoint(value: Any, reading: Reading, tool: str) -> None:
     """Take a saved conversation, unless a transcript has all of it."""
     history = value.get("history") if type(value) is dict else value
     if type(history) is not list or not all(type(content) is dict for content in history):
         return
     folder = dirname(reading.path)
     messages = _checkpoint_messages(history, reading)
-    conversation = Conversation(reading, join(folder, _CHATS, basename(reading.path)))
+    conversation = Conversation(reading, tool, join(folder, _CHATS, basename(reading.path)))
     tag = unquote(basename(reading.path).removesuffix(".json").removeprefix("checkpoint").removeprefix("-"))
     tag = one_line(redacted(tag, reading.redacted), 200)
     unit = f"checkpoint-{_beginning(messages)}"

@@ -39,7 +39,7 @@ class Gemini(Source):
         "tool-outputs": "tool output",
     }
     history = "logs.json"
-    transcript_folders = ("chats",)
+    transcript_folders: tuple[str, ...] = ("chats",)
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.gemini.parser import PROMPTS, read

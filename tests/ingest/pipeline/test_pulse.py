@@ -91,6 +91,10 @@ TRANSCRIPTS = {
     "cline": ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1777367643001/ui_messages.json",
     "roo": ".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/5f0c0000/ui_messages.json",
     "kilo": ".local/share/kilo/kilo.db",
+    "qwen": ".qwen/projects/-p/chats/5f0c0000.jsonl",
+    "goose": ".local/share/goose/sessions/sessions.db",
+    "aider": ".aider.chat.history.md",
+    "zed": ".local/share/zed/threads/threads.db",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from ingest.session.session import COMMAND, INTERRUPT, PROMPT
 from ingest.session.user_text import UserText
+from ingest.sources.aider import parser as aider
 from ingest.sources.amp import user_text as amp
 from ingest.sources.claude import user_text as claude
 from ingest.sources.cline import user_text as cline
@@ -26,11 +27,14 @@ from ingest.sources.codex import user_text as codex
 from ingest.sources.copilot import user_text as copilot
 from ingest.sources.cursor import parser as cursor
 from ingest.sources.gemini import user_text as gemini
+from ingest.sources.goose import parser as goose
 from ingest.sources.openclaw import user_text as openclaw
 from ingest.sources.opencode import user_text as opencode
 from ingest.sources.pi import user_text as pi
+from ingest.sources.qwen import parser as qwen
 
 EXTRACT: dict[str, Callable[[str], UserText]] = {
+    "aider": aider.extract_user_text,
     "amp": amp.extract_user_text,
     "claude": claude.extract_user_text,
     "cline": cline.extract_user_text,
@@ -39,9 +43,11 @@ EXTRACT: dict[str, Callable[[str], UserText]] = {
     "copilot": copilot.extract_user_text,
     "cursor": cursor.extract_user_text,
     "gemini": lambda text: gemini.extract_user_text([text]),
+    "goose": goose.extract_user_text,
     "openclaw": openclaw.extract_user_text,
     "opencode": opencode.extract_user_text,
     "pi": pi.extract_user_text,
+    "qwen": qwen.extract_user_text,
 }
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data/user_text.jsonl").read_text("utf-8").splitlines()]
 NAMES = {row["tool"]: row["names"] for row in ROWS if "names" in row}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from core.home import Home
@@ -42,7 +43,7 @@ def rows(*paths: str | Path) -> dict[str, Row]:
 def _checked(row: Row) -> Row:
     """Return a row that has all its fields. Raises ValueError."""
     kinds = [kind for kind in _WRITERS if kind in row]
-    needed = ["place", "path", "resume", *(["grows"] if "json" in row else [])]
+    needed = ["place", "path", "resume", *(["grows"] if row.keys() & {"json", "tables"} else [])]
     missing = [name for name in needed if name not in row]
     if missing or len(kinds) != 1:
         wanted = f"{', '.join(missing)}" if missing else f"one of {', '.join(_WRITERS)}"
@@ -118,6 +119,19 @@ def _text(path: Path, row: Row, number: int, grown: bool) -> None:
     path.write_text(f"{whole if grown else whole[:last]}\n".replace("\n\n", "\n"), encoding="utf-8")
 
 
+def _tables(path: Path, row: Row, _: int, grown: bool) -> None:
+    path.unlink(missing_ok=True)
+    connection = apsw.Connection(str(path))
+    with connection:
+        for name, table in row["tables"].items():
+            connection.execute(f"create table {name} ({table['columns']})")
+            rows = table["rows"][: None if grown or name != row["grows"] else -1]
+            for cells in rows:
+                values = [json.dumps(cell) if isinstance(cell, dict | list) else cell for cell in cells]
+                connection.execute(f"insert or replace into {name} values ({', '.join('?' * len(values))})", values)
+    connection.close()
+
+
 def _visits(path: Path, row: Row, number: int, grown: bool) -> None:
     path.unlink(missing_ok=True)
     history = History(path)
@@ -139,6 +153,7 @@ _WRITERS: dict[str, Callable[[Path, Row, int, bool], None]] = {
     "lines": _lines,
     "json": _json,
     "text": _text,
+    "tables": _tables,
     "visits": _visits,
     "commits": _commits,
 }

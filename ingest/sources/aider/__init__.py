@@ -1,0 +1,1 @@
+"""Aider: one markdown file of chats a repository."""

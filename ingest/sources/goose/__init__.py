@@ -1,0 +1,1 @@
+"""Goose: a database of sessions; before it JSON Lines."""

@@ -1,0 +1,1 @@
+"""Qwen Code: journals of records; before them the files of Gemini CLI."""

@@ -1,0 +1,1 @@
+"""Zed: threads of the agent panel in a database."""

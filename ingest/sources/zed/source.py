@@ -1,0 +1,39 @@
+"""Zed: ``~/.local/share/zed/threads/threads.db``, on macOS in ``~/Library/Application Support/Zed``.
+
+Format: ``ingest.sources.zed.parser``.
+"""
+
+from __future__ import annotations
+
+from ingest.roots import RESUME, ROOTS
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore, SourceFile
+
+
+class Zed(Source):
+    """Threads of Zed's own agent; agents that Zed only shows keep their sessions themselves."""
+
+    name = "zed"
+    prefix = "zed__"
+    suffixes = (".db",)
+    roots = ROOTS["zed"]
+    resume = RESUME["zed"]
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.pipeline.databases import with_logs
+
+        return list(with_logs(super().discover(roots)))
+
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
+        from ingest.sources.zed.parser import stream
+
+        yield from stream(path, raw)
+
+
+SOURCE = Zed()
