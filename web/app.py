@@ -39,6 +39,7 @@ from core.jsonio import dumps
 from core.redaction import shown_value
 from core.text import escaped, printable, printable_value
 from qmd.index.store import damaged, translate
+from runtime.asking.pool import Pool
 from web.kept import Kept
 from web.rendering import render
 from web.views import decisions, document, forgetting, health, inbox, projects, search
@@ -60,6 +61,8 @@ SURFACE = "web"
 # Views that run at a time: SQLite reads in parallel, Python does not.
 _AT_ONCE = 4
 _MOST_FORM = 500_000
+# How long an answer may state the freshness that another one has read: somebody types.
+_FRESH_S = 2.0
 _JSON = ".json"
 # The script sends this with a request while somebody types: no question was asked yet.
 TYPING = "x-brain-typing"
@@ -72,6 +75,15 @@ class Site:
     def __init__(self, home: Home, environ: Mapping[str, str], access: Access) -> None:
         self._home, self._environ, self._access = home, environ, access
         self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        self._pool = Pool(home, _FRESH_S)
+
+    def sweep(self, now: float) -> None:
+        """Give back what nobody has used for a while; ``now`` is monotonic seconds."""
+        self._pool.sweep(now)
+
+    def close(self) -> None:
+        """Close what is kept open."""
+        self._pool.close()
 
     def app(self) -> ASGIApp:
         """Return the application, guarded."""
@@ -79,7 +91,7 @@ class Site:
         times = Times(kept)
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(files("web") / "static")))]
         for path, twin, view in (
-            ("/", "/search.json", search.view),
+            ("/", "/search.json", search.Search(self._pool).view),
             ("/time", "/time.json", times.year),
             ("/time/{day}", "/time/{day}.json", times.day),
             ("/s/{reference:path}", "/s/{reference:path}.json", document.view),

@@ -44,10 +44,11 @@ class _Server(uvicorn.Server):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._ended, number)
 
-    async def watch(self, idle_s: float) -> None:
-        """End the server once nobody has used it for so long."""
+    async def watch(self, site: Site, idle_s: float) -> None:
+        """End the server once nobody has used it for so long; until then, let ``site`` give back what is idle."""
         while not self.should_exit:
             await asyncio.sleep(min(_LOOK_S, idle_s))
+            site.sweep(time.monotonic())
             if time.monotonic() - self.used >= idle_s:
                 self.should_exit = True
 
@@ -99,8 +100,9 @@ async def _serve(
     ready: Callable[[Access], object],
 ) -> str:
     access = Access(host, sockets[0].getsockname()[1], token, on_use=lambda: server.use())
+    site = Site(home, environ, access)
     config = uvicorn.Config(
-        Site(home, environ, access).app(), http=Connection, ws="none", lifespan="off", log_config=None,
+        site.app(), http=Connection, ws="none", lifespan="off", log_config=None,
         access_log=False, server_header=False, timeout_keep_alive=60, timeout_graceful_shutdown=_STOP_S,
         proxy_headers=False, h11_max_incomplete_event_size=65_536,
     )  # fmt: skip
@@ -108,8 +110,9 @@ async def _serve(
     server.install()
     ready(access)
     sys.stdout.flush()
-    waiting = [asyncio.create_task(server.watch(idle_s)), asyncio.create_task(asyncio.to_thread(warm))]
+    waiting = [asyncio.create_task(server.watch(site, idle_s)), asyncio.create_task(asyncio.to_thread(warm))]
     await server.serve(sockets)
     for task in waiting:
         task.cancel()
+    site.close()
     return server.reason

@@ -315,7 +315,28 @@ def count(connection: apsw.Connection, filters: Filters) -> int:
 
 def counts(connection: apsw.Connection) -> dict[str, int]:
     """Return how many documents each collection has; empty collections are left out."""
-    return {name: number for name, (number, _) in totals(connection).items()}
+    # An index has both columns, so that no row is read.
+    query = "SELECT collection, count(*) FROM documents WHERE active = 1 GROUP BY collection"
+    found: list[Any] = connection.execute(query).fetchall()
+    return dict(found)
+
+
+def facets(
+    connection: apsw.Connection, filters: Filters, ids: Iterable[int], fields: Sequence[str]
+) -> list[tuple[str, str, int, *tuple[Any, ...]]]:
+    """Return (collection, local month "YYYY-MM", how many, *fields) of those of ``ids`` that ``filters`` let through.
+
+    ``fields`` are names of the frontmatter; a value is a scalar of SQL, a list its JSON.
+    """
+    condition, bindings = filters.sql()
+    wanted = "".join(f""", f.fields ->> '$."{name}"'""" for name in fields)
+    found: list[Any] = connection.execute(
+        f"SELECT d.collection, strftime('%Y-%m', f.date, 'unixepoch', 'localtime') AS month, count(*){wanted}"
+        f" FROM {_TABLES} WHERE d.id IN ({','.join(map(str, ids))}) AND {condition}"
+        f" GROUP BY {', '.join(map(str, (1, 2, *range(4, 4 + len(fields)))))}",
+        bindings,
+    ).fetchall()
+    return found
 
 
 def totals(connection: apsw.Connection) -> dict[str, tuple[int, str]]:

@@ -393,6 +393,10 @@ class Ranking:
             key=lambda each: (each not in named, -scores[each], -scored[each].match_points, each),
         )
 
+    def facets(self, fields: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return (collection, month, how many, *fields) of all candidates (``catalogue.facets``). Raises apsw.Error."""
+        return list(catalogue.facets(self._connection, self._filters, self.ranked(), fields))
+
     def hits(self, *, parts: bool) -> list[Hit]:
         """Return the best documents that the filters let through, with the ``parts`` of their scores."""
         ranked, limit = self.ranked(), self._limit

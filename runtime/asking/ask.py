@@ -119,9 +119,12 @@ class Asker:
         """The index that is asked."""
         return self.home.index
 
-    def refresh(self, encoder: Encoder | None) -> None:
-        """Forget what may have changed since the last question; ``encoder`` as for a new Asker."""
-        self._freshness = self._semantics = None
+    def refresh(self, encoder: Encoder | None, freshness: Freshness | None = None) -> None:
+        """Forget what may have changed since the last question; ``encoder`` as for a new Asker.
+
+        ``freshness``: one that was read a moment ago. Reading it takes longer than many answers.
+        """
+        self._freshness, self._semantics = freshness, None
         self._encoder = encoder
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:

@@ -7,6 +7,7 @@ the rest; what is held back, machine-made or part of another session is counted,
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 from core import clock
 from core.errors import BadInput
@@ -101,10 +102,11 @@ def lately(home: Home, config: Config, *, now: int, limit: int = DEFAULT_LIMIT) 
     """Return what ``recent`` lists of the time in which the newest documents ended."""
     connection = open_index(home.index)
     try:
-        newest = catalogue.newest(connection, catalogue.Filters(config.asked), _WALKED)
+        # The walk stops at the last one: no row is sorted, and no frontmatter read.
+        walked = (ended for _, name, *_, ended, _ in catalogue.walk(connection) if name in config.asked)
+        since = min(islice(walked, _WALKED), default=0)
     finally:
         connection.close()
-    since = catalogue.Document(newest[-1]).ended if newest else 0
     return recent(home, config, since=since, now=now, limit=limit)
 
 

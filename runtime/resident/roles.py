@@ -4,20 +4,19 @@ knows none by name.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.config import load
 from core.errors import EngineMissing, Refused
-from runtime.asking.ask import Asker, Request
+from runtime.asking.pool import Pool
+from runtime.asking.request import Request
 from runtime.resident.client import caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from core.config import Config
     from core.home import Home
     from runtime.resident.encoder import Model
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
     from runtime.watching.watching import Watcher
 
-# Open indexes that are kept for the next question, and for how long.
-_KEPT = 2
-_KEPT_S = 60.0
 _TICK_S = 1.0
 # Watching a hundred thousand folders takes seconds; a caller does not wait longer than this.
 _FOLLOW_S = 2.0
@@ -97,8 +93,7 @@ class Asking(Role):
         self._home = home
         self._model = model
         self._warm = warm
-        self._lock = threading.Lock()
-        self._kept: list[_Open] = []
+        self._pool = Pool(home)
         self._me = caller(home)
         self._answered = 0
 
@@ -113,11 +108,7 @@ class Asking(Role):
 
     def tick(self, now: float) -> None:
         """Close indexes that nobody has asked for a while."""
-        with self._lock:
-            old = [each for each in self._kept if now - each.used > _KEPT_S]
-            self._kept = [each for each in self._kept if each not in old]
-        for each in old:
-            each.close()
+        self._pool.sweep(now)
 
     def relieve(self, why: str) -> None:  # noqa: ARG002  # the same for every reason
         """Close all indexes that are kept."""
@@ -127,10 +118,7 @@ class Asking(Role):
         return {"answered": self._answered}
 
     def stop(self) -> None:
-        with self._lock:
-            kept, self._kept = self._kept, []
-        for each in kept:
-            each.close()
+        self._pool.close()
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the envelope of a question. Raises BrainError; Refused where the caller would have
@@ -139,18 +127,12 @@ class Asking(Role):
         require_same_caller(self._me, message)
         request = Request(**{name: value for name, value in message["request"].items() if name in Request.__slots__})
         question = str(message["question"])
-        opened = self._open()
-        try:
-            envelope = opened.ask(question, request, self._model)
-        except BaseException:
-            opened.close()
-            raise
-        with self._lock:
-            self._answered += 1
-            if len(self._kept) < _KEPT:
-                self._kept.append(opened)
-                return envelope
-        opened.close()
+        with self._pool.opened(load(self._home)) as index:
+            encoder = self._model.encoder(index.config.section("embedding"))
+            if encoder is not None:
+                encoder.timeout_s = (request.timeout_s or 1.0) / 2
+            envelope = index.ask(question, request, encoder)
+        self._answered += 1
         return envelope
 
     def _encode(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -163,61 +145,6 @@ class Asking(Role):
         if "text" in message:
             found["vector"] = encoder.begin(str(message["text"])).vector().hex()
         return found
-
-    def _open(self) -> _Open:
-        config = load(self._home)
-        state = _Open.state_of(self._home, config)
-        with self._lock:
-            same = [each for each in self._kept if each.state == state]
-            other = [each for each in self._kept if each.state != state]
-            self._kept = same[:-1]
-        for each in other:
-            each.close()
-        return same[-1] if same else _Open(self._home, config, state)
-
-
-class _Open:
-    """An open index, for one question at a time; ``state`` is what makes it another one."""
-
-    __slots__ = ("_asker", "_config", "state", "used")
-
-    def __init__(self, home: Home, config: Config, state: tuple[object, ...]) -> None:
-        self.state = state
-        self.used = time.monotonic()
-        self._config = config
-        self._asker = Asker(home, config, staying=True)
-        self._asker.__enter__()
-
-    @staticmethod
-    def state_of(home: Home, config: Config) -> tuple[object, ...]:
-        found = []
-        for path in (home.index, config.path):
-            try:
-                status = os.stat(path)
-            except OSError:
-                raise EngineMissing(f"there is no {path}", "brain index") from None
-            # Every write changes the index's mtime, so only another inode means another index.
-            found.append((path, status.st_ino, 0 if path == home.index else status.st_mtime_ns))
-        return tuple(found)
-
-    def ask(self, question: str, request: Request, model: Model) -> dict[str, Any]:
-        self.used = time.monotonic()
-        encoder = model.encoder(self._config.section("embedding"))
-        if encoder is not None:
-            encoder.timeout_s = (request.timeout_s or 1.0) / 2
-        self._asker.refresh(encoder)
-        try:
-            return self._asker.ask(question, request)
-        except EngineMissing as error:
-            if encoder is None:
-                raise
-            self._asker.refresh(None)  # the model went in the middle of it
-            envelope = self._asker.ask(question, request)
-            envelope["route"]["reason"] += f"; {error.message}"
-            return envelope
-
-    def close(self) -> None:
-        self._asker.__exit__()
 
 
 class _Run:

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from core import redaction
 from core.errors import BadInput
+from core.redaction import shown_value
 from core.text import printable_value
 from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
 from runtime.dates import dates
 from runtime.dates.day_option import parse_day
-from runtime.resident.answer import answer
-from web.rendering import local_day
+from web.asking import FACETS, ask
 from web.visit import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from core.config import Config
+    from runtime.asking.pool import Pool
     from web.visit import Visit
 
-FACETS = ("collection", "source", "project", "month", "trust")
 # Quoting what answers takes some 2 ms a hit.
 HITS = 10
 _MOST = 50
-_VALUES = 12
 
 
-def view(visit: Visit) -> Page:
-    """Answer the question ``q`` within the facets that the address names."""
-    question = visit.text("q")
-    if not question:
-        return _lately(visit)
+class Search:
+    """The view; ``pool`` has the open indexes that its questions share."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def view(self, visit: Visit) -> Page:
+        """Answer the question ``q`` within the facets that the address names; without one, list the newest."""
+        question = visit.text("q")
+        return _answered(visit, question, self._pool) if question else _lately(visit)
+
+
+def _answered(visit: Visit, question: str, pool: Pool) -> Page:
     chosen = {name: visit.text(name) for name in FACETS}
     since, until = _period(visit, chosen["month"])
     wanted = visit.number("n", HITS, _MOST)
@@ -49,11 +53,10 @@ def view(visit: Visit) -> Page:
         # A question that comes from a form has met no shell.
         literal=True,
     )
-    envelope, warm = answer(visit.home, visit.config, question, request, visit.environ)
-    envelope = printable_value(envelope)
+    found = ask(visit.home, visit.config, question, request, visit.environ, pool)
+    envelope = printable_value(found.envelope | {"facets": shown_value(found.facets)})
     hits = envelope["hits"]
-    envelope["facets"] = facets(hits)
-    fields: dict[str, Any] = {"query_len": len(question), "n_hits": len(hits), "warm": warm}
+    fields: dict[str, Any] = {"query_len": len(question), "n_hits": len(hits), "warm": found.warm}
     fields["hits"] = [hit["uri"] for hit in hits]
     if visit.config.keeps_questions:
         fields["query"] = redaction.shown(question)
@@ -63,22 +66,9 @@ def view(visit: Visit) -> Page:
         "shown": hits or envelope.get("nearest", []),
         "kept": _kept(visit),
         "wanted": wanted,
+        "weighed": found.weighed,
     }
     return Page("search", question, envelope, more, "ask", fields)
-
-
-def facets(hits: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return for each facet its values among the hits, the most frequent first, with their counts."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
-    for hit in hits:
-        counts["month"][local_day(hit["date"])[:7]] += 1
-        for name in ("collection", "source", "project", "trust"):
-            if hit[name]:
-                counts[name][str(hit[name])] += 1
-    return {
-        name: [{"value": value, "count": count} for value, count in found.most_common(_VALUES)]
-        for name, found in counts.items()
-    }
 
 
 def _kept(visit: Visit) -> dict[str, str]:
