@@ -346,6 +346,32 @@ def totals(connection: apsw.Connection) -> dict[str, tuple[int, str]]:
     return {name: (number, latest) for name, number, latest in found}
 
 
+def summaries(connection: apsw.Connection) -> list[tuple[str, int, str, int | None, int | None]]:
+    """Return (name, documents, last ``modified_at``, end of the newest dated document, bytes) of each collection.
+
+    Epoch seconds; None if no document has a date, or no file was read by us.
+    """
+    found: list[Any] = connection.execute(
+        "SELECT d.collection, count(*), max(d.modified_at), max(CASE WHEN f.dated THEN f.ended END), sum(b.size)"
+        " FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
+        " LEFT JOIN brain_files b ON b.document_id = d.id WHERE d.active = 1 GROUP BY d.collection"
+    ).fetchall()
+    return found
+
+
+def by_week(connection: apsw.Connection, since: int, weeks: int) -> dict[str, list[int]]:
+    """Return for each collection how many dated documents began in each week from ``since`` (epoch seconds) on."""
+    query = (
+        "SELECT d.collection, (f.date - ?1) / 604800, count(*) FROM brain_facts f JOIN documents d"
+        " ON d.id = f.document_id WHERE f.ended >= ?1 AND f.date >= ?1 AND f.dated = 1 AND d.active = 1 GROUP BY 1, 2"
+    )
+    found: dict[str, list[int]] = {}
+    for collection, week, count in connection.execute(query, (since,)):
+        if int(str(week)) < weeks:
+            found.setdefault(str(collection), [0] * weeks)[int(str(week))] = int(str(count))
+    return found
+
+
 def total(connection: apsw.Connection) -> tuple[int, str | None]:
     """Return how many documents there are, and their last ``modified_at`` (ISO 8601; None if there are none)."""
     row: Any = connection.execute("SELECT count(*), max(modified_at) FROM documents WHERE active = 1").fetchone()
@@ -578,6 +604,17 @@ def holding(connection: apsw.Connection, match: str, limit: int) -> set[str]:
         " JOIN brain_contents c ON c.id = found.id JOIN documents d ON d.hash = c.hash AND d.active = 1 LIMIT ?"
     )
     return {str(document) for (document,) in connection.execute(query, (match, limit))}
+
+
+def mentioning(connection: apsw.Connection, match: str, filters: Filters, limit: int) -> list[Row]:
+    """Return the rows of the documents with a passage for an expression of FTS5, those that ended last first."""
+    condition, bindings = filters.sql()
+    query = (
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE d.hash IN (SELECT hash FROM brain_contents WHERE id IN"
+        f" (SELECT {content_of('brain_passages.rowid')} FROM brain_passages WHERE brain_passages MATCH ?))"
+        f" AND {condition} ORDER BY f.ended DESC, d.id LIMIT {limit}"
+    )
+    return connection.execute(query, (match, *bindings)).fetchall()
 
 
 def matching(

@@ -118,7 +118,7 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
         ids = catalogue.on_days(connection, [(start, end)], Filters(), _MOST_OF_DAY)
         rows = [Row(row, config) for row in catalogue.rows(connection, Filters(), ids)]
         if project:
-            rows = [row for row in rows if _is_of(row.field("project") or "", project)]
+            rows = [row for row in rows if is_of(row.field("project") or "", project)]
         items = [found for row in rows if (found := _of_day(connection, config, row, start, end)) is not None]
         fresh = Freshness(home, config, connection).envelope()
     items.sort(key=lambda found: (str(found["date"]), str(found["uri"])))
@@ -196,7 +196,7 @@ def project(home: Home, config: Config, name: str, *, limit: int = 50, until: in
             for row in catalogue.newest(connection, Filters(listed, until=until, fields=fields), limit + 1)
         ]
         found.sort(key=lambda row: row.ended, reverse=True)
-        items = [{**item(row, config, now), "kind": _kind_of_row(row, config)} for row in found[:limit]]
+        items = [{**item(row, config, now), "kind": kind_of(row, config)} for row in found[:limit]]
         fresh = Freshness(home, config, connection).envelope()
     answer: dict[str, Any] = {"schema": 1, "ok": True, "project": name, "total": total, "freshness": fresh}
     if not items:
@@ -210,14 +210,15 @@ def _walk(connection: apsw.Connection, config: Config, since: int, project: str)
     for _, collection, _, _, began, ended, dated, *values in catalogue.walk(connection, _FIELDS, since):
         fields = dict(zip(_FIELDS, values, strict=True))
         folder = fields["project"] if isinstance(fields["project"], str) else ""
-        if not dated or fields["synthetic"] == 1 or (project and not _is_of(folder, project)):
+        if not dated or fields["synthetic"] == 1 or (project and not is_of(folder, project)):
             continue
         kind, count = _kind(fields, trusts.get(collection, "note"))
         if kind:
             yield Tally(kind, folder, began, ended, count)
 
 
-def _is_of(folder: str, project: str) -> bool:
+def is_of(folder: str, project: str) -> bool:
+    """Return True if a document of ``folder`` belongs to ``project``: a folder's name, a path or a glob."""
     return folder == project or fnmatchcase(folder, project_glob(project))
 
 
@@ -232,7 +233,8 @@ def _kind(fields: Mapping[str, Any], trust: str) -> tuple[str, int]:
     return _BY_TRUST.get(trust, ""), 1
 
 
-def _kind_of_row(row: Row, config: Config) -> str:
+def kind_of(row: Row, config: Config) -> str:
+    """Return the kind of a document (``KINDS``), "" for one that records no work."""
     folder = config.collections.get(row.collection)
     return _kind(row.fields, folder.trust if folder else "note")[0]
 
@@ -255,7 +257,7 @@ def _years(connection: apsw.Connection) -> list[int]:
 
 def _of_day(connection: apsw.Connection, config: Config, row: Row, start: int, end: int) -> dict[str, Any] | None:
     """Return a document as an item of a day; None if it records no work, or none of this day."""
-    kind = _kind_of_row(row, config)
+    kind = kind_of(row, config)
     if not kind:
         return None
     found = {**item(row, config, clock.now()), "kind": kind, "events": [], "more": 0}
