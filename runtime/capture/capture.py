@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _CANDIDATES = 5
-# The grounds of an entry follow these; the last two were written until the option's own name was.
-_GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n")
 
 
 def capture(home: Home, text: str, *, force: bool = False, supersedes: str = "", **fields: Any) -> inbox.Entry:
@@ -115,14 +113,6 @@ def _twin(home: Home, text: str, project: str, older: entries.Stored | None) -> 
             continue
         if found.field("superseded_by") or (older is not None and found.entry_id == older.entry_id):
             continue
-        if found.field("project") == project and gate.similar(text, _said(found)):
+        if found.field("project") == project and gate.similar(text, entries.statement(found)):
             return found
     return None
-
-
-def _said(stored: entries.Stored) -> str:
-    """Return the text of an entry, without the heading and the grounds that were put around it."""
-    body = stored.body.partition("\n")[2] if stored.body.startswith("# ") else stored.body
-    for heading in _GROUNDS:
-        body = body.partition(heading)[0]
-    return body.strip() or stored.title

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from core.home import Home
 
 _SHORT = 4
+# The grounds of an entry follow these; the last two were written until the option's own name was.
+_GROUNDS = ("\n\nWhy: ", "\n\nAlternatives:\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,14 @@ def item(stored: Stored) -> dict[str, Any]:
     return found | {name: stored.meta.get(name) for name in ("date", "project", "tags", "supersedes", "superseded_by")}
 
 
+def statement(stored: Stored) -> str:
+    """Return the text of an entry, without the heading and the grounds that were put around it."""
+    body = stored.body.partition("\n")[2] if stored.body.startswith("# ") else stored.body
+    for heading in _GROUNDS:
+        body = body.partition(heading)[0]
+    return body.strip() or stored.title
+
+
 def find(home: Home, reference: str) -> Stored:
     """Return the entry that ``reference`` names: its id, an end or a beginning of it, its uri or its path.
 
@@ -128,6 +138,11 @@ def store(home: Home, stored: Stored, *, edited: bool = True) -> str:
 def mark_superseded(home: Home, older: Stored, by: str) -> str:
     """Say in ``older`` which entry took its place (``by``: an id, "" for none any more); returns a warning or ""."""
     return _relate(home, older, "superseded_by", by)
+
+
+def mark_supersedes(home: Home, newer: Stored, older: str) -> str:
+    """Say in ``newer`` that it took the place of ``older`` (an id); returns a warning or ""."""
+    return _relate(home, newer, "supersedes", older)
 
 
 def successor(home: Home, stored: Stored) -> Stored | None:

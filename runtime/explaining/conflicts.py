@@ -1,0 +1,103 @@
+"""Notes of the inbox that cannot all hold: their user settles which one does.
+
+Rules read words, no meaning: each names what it saw, and a wrong one costs a look.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from runtime.capture import entries
+from runtime.distill.words import stem, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.home import Home
+    from runtime.capture.entries import Stored
+
+_TYPES = ("decision", "rejected", "preference")
+# So many stems of the shorter statement must be in the longer one, in parts of all, and so many at least.
+_SHARED = 0.75
+_LEAST = 2
+_MOST = 50
+# Entries of a project that are compared, the newest: each with each.
+_MOST_CLAIMS = 300
+
+
+def conflicts(home: Home) -> list[dict[str, Any]]:
+    """Return pairs of entries of one project that contradict each other: ``rule``, ``reason``, ``sides``.
+
+    Sides are items as ``entries.item`` has them, the newer one first.
+    """
+    standing: dict[str, list[_Claim]] = {}
+    for stored in entries.entries(home):
+        if stored.type in _TYPES and not stored.field("superseded_by"):
+            standing.setdefault(stored.field("project"), []).append(_Claim(stored))
+    found: list[dict[str, Any]] = []
+    for project in sorted(standing):
+        for newer, older in combinations(standing[project][:_MOST_CLAIMS], 2):
+            seen = next(_contradictions(newer, older), None)
+            if seen is None:
+                continue
+            sides = [entries.item(each.stored) | {"why": each.stored.meta.get("why")} for each in (newer, older)]
+            found.append({"rule": seen[0], "reason": seen[1], "project": project or None, "sides": sides})
+            if len(found) >= _MOST:
+                return found
+    return found
+
+
+def settle(home: Home, holds: str, yields: str) -> str:
+    """Let the entry ``holds`` stand in place of ``yields``; return a warning, "" if all went well.
+
+    Raises as ``entries.find``; BadInput if one of them has been superseded already.
+    """
+    from core.errors import BadInput
+
+    kept, gone = entries.find(home, holds), entries.find(home, yields)
+    for each in (kept, gone):
+        if each.field("superseded_by"):
+            raise BadInput(f"{each.entry_id} has been superseded already", "look at the list again")
+    if kept.entry_id == gone.entry_id:
+        raise BadInput("an entry cannot take its own place", "choose one of the two")
+    warning = entries.mark_superseded(home, gone, kept.entry_id)
+    if not kept.field("supersedes"):
+        warning = entries.mark_supersedes(home, entries.find(home, kept.entry_id), gone.entry_id) or warning
+    return warning
+
+
+class _Claim:
+    """A standing entry, with the stems of what it says, of its title, and of each alternative that it turned down."""
+
+    __slots__ = ("alternatives", "said", "stored", "title")
+
+    def __init__(self, stored: Stored) -> None:
+        self.stored = stored
+        self.title = _stems(stored.title)
+        self.said = self.title | _stems(entries.statement(stored))
+        found = stored.meta.get("alternatives")
+        named = [str(each) for each in found] if isinstance(found, list) else []
+        self.alternatives = [(each, stems) for each in named if (stems := _stems(each))]
+
+
+def _contradictions(newer: _Claim, older: _Claim) -> Iterator[tuple[str, str]]:
+    one, other = newer.stored, older.stored
+    if one.field("supersedes") and one.field("supersedes") == other.field("supersedes"):
+        yield "fork", "both took the place of the same entry"
+    rejections = [one.type, other.type].count("rejected")
+    if rejections == 1 and _alike(newer.said, older.said):
+        yield "rejected", "one was decided, the other rejected, in the same words"
+    for claim, against in ((newer, older), (older, newer)) if not rejections else ():
+        for name, stems in claim.alternatives:
+            if stems <= against.title:
+                yield "alternative", f"“{claim.stored.title}” was chosen instead of “{name}”"
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    least = min(len(one), len(other))
+    return least >= _LEAST and len(one & other) >= _SHARED * least
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in words(text)}
