@@ -109,6 +109,7 @@ def stats(home: Home, since: int, machine: str = "") -> dict[str, Any]:
             "count": len(asked),
             "answered": sum(bool(row.get("n_hits")) for row in asked),
             "no_hits": sum(row.get("exit_code") == _NO_RESULTS for row in asked),
+            "by_surface": _by_surface(asked),
             "modes": dict(Counter(str(row["mode"]) for row in asked if row.get("mode")).most_common()),
             "in_vain": _in_vain(asked),
         },
@@ -161,6 +162,16 @@ def _command(event: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _failed(row: dict[str, Any]) -> bool:
     code = row.get("exit_code")
     return isinstance(code, int) and code not in (0, _NO_RESULTS) and row["event"] not in ("doctor", "acceptance")
+
+
+def _by_surface(asked: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return for each surface how many questions came from it, and how many of them found nothing."""
+    found: dict[str, dict[str, int]] = {}
+    for row in asked:
+        entry = found.setdefault(str(row.get("surface")), {"count": 0, "no_hits": 0})
+        entry["count"] += 1
+        entry["no_hits"] += row.get("exit_code") == _NO_RESULTS
+    return dict(sorted(found.items(), key=lambda each: -each[1]["count"]))
 
 
 def _in_vain(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
