@@ -151,13 +151,15 @@ def _shorter(row: Row) -> str:
     return f"{document} had other commits as well: {again}"
 
 
-def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None) -> Outcome:
+def carry_out(home: Home, found: Plan, elsewhere: Elsewhere | None = None, *, wait_s: float = _LOCK_WAIT_S) -> Outcome:
     """Forget. Raises LockContention, OSError, EngineMissing; what was begun is finished by the next run.
+
+    ``wait_s`` is how long to wait for each lock before anything is begun.
 
     ``elsewhere`` forgets (documents, marks, probes) in what lies outside this room (backups, other machines), and
     returns what still holds some of it, and where to look.
     """
-    with _alone(home):
+    with _alone(home, wait_s):
         Tombstones(home).add(found.marks)
         job = {
             "schema": 1,
@@ -256,7 +258,7 @@ def obey(
 
 def resume(home: Home) -> bool:
     """Finish what a killed run had begun; returns whether there was anything. The caller holds the index's lock."""
-    with _sources_locked(home):
+    with _sources_locked(home, _LOCK_WAIT_S):
         return _resume(home)
 
 
@@ -477,17 +479,17 @@ def _erase(home: Home, documents: list[tuple[str, str]]) -> None:
 
 
 @contextlib.contextmanager
-def _alone(home: Home) -> Iterator[None]:
+def _alone(home: Home, wait_s: float = _LOCK_WAIT_S) -> Iterator[None]:
     """Nobody indexes and nothing is read meanwhile."""
     home.make()
-    with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S), _sources_locked(home):
+    with FileLock(join(home.state, "index.lock"), wait_s), _sources_locked(home, wait_s):
         _resume(home)
         yield
 
 
 @contextlib.contextmanager
-def _sources_locked(home: Home) -> Iterator[None]:
+def _sources_locked(home: Home, wait_s: float) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for name in registry.names():
-            stack.enter_context(FileLock(join(home.state, f"ingest-{name}.lock"), _LOCK_WAIT_S))
+            stack.enter_context(FileLock(join(home.state, f"ingest-{name}.lock"), wait_s))
         yield
