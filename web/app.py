@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from importlib.resources import files
+from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -42,7 +42,7 @@ from qmd.index.store import damaged, translate
 from runtime.asking.pool import Pool
 from web.kept import Kept
 from web.rendering import render
-from web.views import decisions, document, forgetting, health, inbox, projects, search
+from web.views import decisions, document, evaluation, files, forgetting, health, inbox, projects, search
 from web.views.times import Times
 from web.visit import FORM, Page, Visit
 
@@ -64,6 +64,8 @@ _MOST_FORM = 500_000
 # How long an answer may state the freshness that another one has read: somebody types.
 _FRESH_S = 2.0
 _JSON = ".json"
+# Views that also take a form.
+_WRITING = (inbox.view, forgetting.view)
 # The script sends this with a request while somebody types: no question was asked yet.
 TYPING = "x-brain-typing"
 _STATUS = {USAGE: 400, MISSING: 503, TIMEOUT: 504, NO_RESULTS: 404, LOCKED: 503, REFUSED: 403, INTERNAL: 500}
@@ -88,8 +90,8 @@ class Site:
     def app(self) -> ASGIApp:
         """Return the application, guarded."""
         kept = Kept()
-        times = Times(kept)
-        routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(files("web") / "static")))]
+        times, files_view = Times(kept), files.Files(kept)
+        routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(resources("web") / "static")))]
         for path, twin, view in (
             ("/", "/search.json", search.Search(self._pool).view),
             ("/time", "/time.json", times.year),
@@ -97,14 +99,17 @@ class Site:
             ("/s/{reference:path}", "/s/{reference:path}.json", document.view),
             ("/trace/{reference:path}", "/trace/{reference:path}.json", document.trace_view),
             ("/why", "/why.json", decisions.view),
+            ("/file", "/file.json", files_view.index),
+            ("/file/{path:path}", "/file/{path:path}.json", files.view),
+            ("/eval", "/eval.json", evaluation.view),
             ("/project", "/project.json", projects.Projects(kept).index),
             ("/project/{project:path}", "/project/{project:path}.json", projects.view),
-            ("/health", "/health.json", health.view),
+            ("/health", "/health.json", health.Health(kept).view),
             ("/inbox", "/inbox.json", inbox.view),
             ("/forget", "/forget.json", forgetting.view),
         ):
             # The twin is first, as a path takes everything.
-            methods = ["GET", "POST"] if view in (inbox.view, forgetting.view) else ["GET"]
+            methods = ["GET", "POST"] if view in _WRITING else ["GET"]
             routes += [Route(each, self._endpoint(view), methods=methods) for each in (twin, path)]
         pages = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
         return self._access.guarding(pages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ _BAR = 18
 _LEAST_BAR = 6
 # A day has at most so many rows of bars that overlap; further bars share the last row.
 _MOST_ROWS = 12
-_WORDS = {
+WORDS = {
     "session": "sessions", "commit": "commits", "shell": "commands", "browsing": "visits", "note": "notes",
     "article": "articles",
 }  # fmt: skip
@@ -46,7 +47,7 @@ def heat_map(year: int, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
         name = today.isoformat()
         counts = days.get(name, {})
         level = max((activity.level(count, most[kind]) for kind, count in counts.items()), default=0)
-        said = ", ".join(f"{count} {_WORDS.get(kind, kind)}" for kind, count in counts.items()) or "nothing"
+        said = ", ".join(f"{count} {WORDS.get(kind, kind)}" for kind, count in counts.items()) or "nothing"
         cells.append(
             {
                 "x": LEFT + week * STEP,
@@ -125,3 +126,120 @@ def day_line(since: str, until: str, items: Sequence[Mapping[str, Any]]) -> dict
         for second in range(0, end - start, 3 * 3600)
     ]
     return {"bars": bars, "lanes": lanes, "hours": hours, "width": DAY_WIDTH, "height": top + 16, "bar": _BAR - 4}
+
+
+# A week's documents as a bar, side by side.
+_WEEK = 5
+_LINE_HEIGHT = 20
+
+
+def weeks(counts: Sequence[int], most: int) -> dict[str, Any]:
+    """Return bars of how many documents came each week; the square root keeps small numbers visible."""
+    bars = [
+        {"x": index * _WEEK, "y": _LINE_HEIGHT - height, "height": height, "said": count}
+        for index, count in enumerate(counts)
+        if (height := math.ceil(_LINE_HEIGHT * math.sqrt(count / most)) if most and count else 0)
+    ]
+    return {"bars": bars, "width": len(counts) * _WEEK, "height": _LINE_HEIGHT, "total": sum(counts)}
+
+
+def waiting(days: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what waited for the index and for vectors, by day, as bars: entries of ``stats``' ``freshness``."""
+    kinds = ("lexical_pending", "semantic_pending")
+    most = max((day.get(kind, 0) for day in days for kind in kinds), default=0)
+    step = min(24.0, CHART_WIDTH / max(1, len(days)))
+    bars = [
+        {
+            "x": round(index * step + place * step / 2, 1),
+            "y": 60 - height,
+            "width": round(max(1.0, step / 2 - 1), 1),
+            "height": height,
+            "kind": kind.partition("_")[0],
+            "said": f"{day['day']}: {day[kind]}",
+        }
+        for index, day in enumerate(days)
+        for place, kind in enumerate(kinds)
+        if (height := math.ceil(58 * math.sqrt(day.get(kind, 0) / most)) if most else 0)
+    ]
+    return {"bars": bars, "width": CHART_WIDTH, "height": 62, "most": most, "days": len(days)}
+
+
+CHART_WIDTH, _CHART_HEIGHT = 720, 220
+_AXIS, _RIGHT, _ABOVE, _BELOW = 36, 150, 12, 24
+# Arms that are drawn, each in a colour of its own.
+_MOST_LINES = 6
+
+
+def history(arms: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the lines of arms over time, values from 0 to 1; the scale begins at a round number below the least."""
+    drawn = sorted(arms, key=lambda arm: len(arm["points"]), reverse=True)[:_MOST_LINES]
+    points = [point for arm in drawn for point in arm["points"]]
+    moments = [clock.parse_iso(point["ts"]) or 0 for point in points] or [0]
+    first, span = min(moments), max(1, max(moments) - min(moments))
+    least = min((point["value"] for point in points), default=0.0)
+    low = min(0.9, math.floor(10 * least) / 10)
+    width, height = CHART_WIDTH - _AXIS - _RIGHT, _CHART_HEIGHT - _ABOVE - _BELOW
+
+    def place(point: Mapping[str, Any]) -> tuple[float, float]:
+        x = _AXIS + width * ((clock.parse_iso(point["ts"]) or 0) - first) / span
+        return round(x, 1), round(_ABOVE + height * (1 - (point["value"] - low) / (1 - low)), 1)
+
+    lines: list[dict[str, Any]] = []
+    for number, arm in enumerate(drawn):
+        places = [place(point) for point in arm["points"]]
+        dots = [
+            {"x": x, "y": y, "said": f"{arm['arm']}: {100 * point['value']:.1f} % of {point['questions']} questions"}
+            for (x, y), point in zip(places, arm["points"], strict=True)
+        ]
+        path = "M" + "L".join(f"{x} {y}" for x, y in places)
+        lines.append({"number": number, "arm": arm["arm"], "path": path, "dots": dots, "y": places[-1][1]})
+    _spread(lines)
+    steps = [round(low + (1 - low) * part / 4, 3) for part in range(5)]
+    grid = [
+        {"y": round(_ABOVE + height * (1 - part / 4), 1), "name": f"{100 * at:.0f}"} for part, at in enumerate(steps)
+    ]
+    ends = [{"x": _AXIS, "name": _day(first)}, {"x": _AXIS + width, "name": _day(first + span)}]
+    return {
+        "lines": lines, "grid": grid, "days": ends if len(set(moments)) > 1 else ends[:1], "left": _AXIS,
+        "right": _AXIS + width, "width": CHART_WIDTH, "height": _CHART_HEIGHT,
+    }  # fmt: skip
+
+
+def _spread(lines: list[dict[str, Any]]) -> None:
+    """Move the names at the ends of lines apart, so that each can be read."""
+    last = -math.inf
+    for line in sorted(lines, key=lambda each: float(each["y"])):
+        line["label"] = max(line["y"], last + 15)
+        last = line["label"]
+
+
+def _day(instant: int) -> str:
+    return time.strftime("%-d %b %Y", time.localtime(instant))
+
+
+_CHAIN_LEFT, _CHAIN_WIDTH, _CHAIN_STEP = 8, 300, 26
+_MOST_CHAINS = 12
+
+
+def succession(chains: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, Any] | None:
+    """Return what replaced what as lines of time, one a chain, the entry that holds at its right end.
+
+    None if nothing was replaced.
+    """
+    drawn = [chain for chain in chains if len(chain) > 1][:_MOST_CHAINS]
+    if not drawn:
+        return None
+    moments = [clock.parse_iso(str(entry["date"])) or 0 for chain in drawn for entry in chain]
+    first, span = min(moments), max(1, max(moments) - min(moments))
+    rows: list[dict[str, Any]] = []
+    for number, chain in enumerate(drawn):
+        y = 14 + number * _CHAIN_STEP
+        marks: list[dict[str, Any]] = []
+        last = -math.inf
+        for entry in sorted(chain, key=lambda each: str(each["date"])):
+            x = _CHAIN_LEFT + _CHAIN_WIDTH * ((clock.parse_iso(str(entry["date"])) or 0) - first) / span
+            last = max(x, last + 18)
+            marks.append({"x": round(last, 1), "entry": entry, "holds": entry is chain[0]})
+        rows.append({"y": y, "marks": marks, "from": marks[0]["x"], "to": marks[-1]["x"], "title": chain[0]["title"]})
+    right = max(row["to"] for row in rows) + 14
+    return {"rows": rows, "right": right, "width": right + 420, "height": 4 + len(drawn) * _CHAIN_STEP}

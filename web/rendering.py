@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -15,9 +17,10 @@ from core import clock
 from core.counting import counted
 from core.text import printable
 from runtime.asking.envelope import SCHEME
+from runtime.dates import dates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _WORD = re.compile(r"\w{3,}")
 # Words of questions that would be marked everywhere.
@@ -40,8 +43,8 @@ def environment() -> Environment:
         finalize=_printable,
     )
     made.filters.update(
-        bytes=size, counted=counted, date=local_date, day=local_day, marked=marked, ms=milliseconds, name=short,
-        place=place, project=project_place, time=local_time, trace=trace_place,
+        bytes=size, counted=counted, date=local_date, day=local_day, file=file_place, folder=folder, marked=marked,
+        ms=milliseconds, name=short, place=place, project=project_place, time=local_time, trace=trace_place,
     )  # fmt: skip
     made.globals["address"] = address
     return made
@@ -90,9 +93,44 @@ def project_place(project: str) -> str:
     return f"/project/{quote(project.removeprefix('/'), safe='/:@-._~')}"
 
 
+def file_place(path: str) -> str:
+    """Return the address of what was done to a file."""
+    return (
+        f"/file/{quote(path.removeprefix('/'), safe='/:@-._~')}"
+        if path.startswith(("/", "~"))
+        else address("/file", {"path": path})
+    )
+
+
+def folder(path: str) -> str:
+    """Return a path without its last part; the user's own folder is ``~``."""
+    above = path.rstrip("/").rpartition("/")[0]
+    home = os.path.expanduser("~")
+    return "~" + above[len(home) :] if home != "/" and f"{above}/".startswith(f"{home}/") else above
+
+
+def named_day(day: str, now: int) -> str:
+    """Return a local day (``YYYY-MM-DD``) for people: Today, Yesterday, or its date."""
+    year, month, number = map(int, day.split("-"))
+    noon = time.mktime((year, month, number, 12, 0, 0, 0, 0, -1))
+    passed = dates.day_of(now) - dates.day_of(int(noon))
+    if passed in (0, 1):
+        return ("Today", "Yesterday")[passed]
+    return time.strftime("%A, %-d %B %Y", time.localtime(noon))
+
+
 def short(path: str | None) -> str:
     """Return the last part of a path."""
     return (path or "").rstrip("/").rpartition("/")[2]
+
+
+def labels(paths: Iterable[str]) -> dict[str, str]:
+    """Return a short name of each path: its last part, with the one before where two end alike."""
+    found = {path: short(path) or path for path in paths}
+    ends = Counter(found.values())
+    return {
+        path: name if ends[name] < 2 else "/".join(path.rstrip("/").split("/")[-2:]) for path, name in found.items()
+    }
 
 
 def local_time(instant: str | None) -> str:

@@ -116,7 +116,7 @@ def transcripts(home: Home, as_of: str | None) -> dict[str, Any]:
 def disk(home: Home, corpus: int | None) -> dict[str, Any]:
     """Bytes by purpose; ``corpus``, the collections' files, has been counted by their walk (None: it failed)."""
     index = sum(_size(home.index + suffix) for suffix in ("", "-wal", "-shm"))
-    return {"corpus": corpus, "index": index, "state": _weight(home.state), "logs": _weight(home.logs)}
+    return {"corpus": corpus, "index": index, "state": weight(home.state), "logs": weight(home.logs)}
 
 
 def _folder(path: str) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _weight(folder: str) -> int:
+def weight(folder: str) -> int:
     """Bytes of the files below ``folder``; 0 where it is missing. Raises OSError if it cannot be listed."""
 
     def fail(error: OSError) -> None:

@@ -57,8 +57,8 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
     turn = _turn(lines, line) if line else None
     needles = _needles(lines, line)
     sources = [_source(path, status, needles) for path, status in _raw_files(home, row)]
-    touched = _touched(lines, str(row.fields.get("project") or ""))
-    files = since(touched, row.ended)
+    paths = touched(lines, str(row.fields.get("project") or ""))
+    files = since(paths, row.ended)
     changed = sum(each["state"] != "unchanged" for each in files)
     summary = ""
     if files:
@@ -178,7 +178,7 @@ def _stamp(record: bytes) -> str | None:
     return one_line(stamp, 40) if isinstance(stamp, str) else None
 
 
-def _touched(lines: list[str], project: str) -> list[str]:
+def touched(lines: list[str], project: str) -> list[str]:
     """Return the files that the session's tools wrote to, absolute, in the order of their first mention."""
     found: dict[str, None] = {}
     for line in lines:

@@ -12,10 +12,11 @@ import pytest
 
 from core.home import Home
 from runtime.capture import entries
+from runtime.capture.capture import capture
 from tests.cli.test_web import get, serving
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import cases
-from tests.web.site import document
+from tests.web.site import document, write_run
 from tests.web.test_views import SESSION
 
 driver = pytest.importorskip("playwright.sync_api", reason="no playwright: make dev")
@@ -52,6 +53,11 @@ _CONTRAST = """
   }
   return worst;
 }
+"""
+# What a document could have brought along.
+_FOREIGN = """
+() => [...document.querySelectorAll("script:not([src^='/static/']), img, iframe, form:not(.find), base, style")]
+  .map((node) => node.outerHTML)
 """
 # What is used by hand and has no name that a screen reader can say.
 _NAMELESS = """
@@ -139,6 +145,54 @@ def test_a_session_is_found_and_read_by_the_keyboard_alone(chromium: Any, stocke
         assert tab.faults == []
 
 
+def test_every_page_is_left_by_a_question(chromium: Any, stocked: Home) -> None:
+    del stocked
+    with serving() as (_, said):
+        tab = Tab(chromium, said["url"])
+        for path in ("/health", "/time", "/s/brain/tide.md"):
+            tab.go(path)
+            tab.page.keyboard.press("/")
+            tab.page.keyboard.type("low tide")
+            tab.page.keyboard.press("Enter")
+            tab.page.wait_for_url("**/?q=low+tide")
+            assert tab.page.locator(".hit").count() > 0
+        assert tab.faults == []
+
+
+def test_a_file_is_followed_from_the_session_that_wrote_it(chromium: Any, stocked: Home) -> None:
+    del stocked
+    with serving() as (_, said):
+        tab = Tab(chromium, said["url"])
+        page = tab.page
+        tab.go("/s/brain/tide.md")
+        page.locator(".files .state").wait_for()
+        assert page.locator(".files li").inner_text().split() == ["tide.py", "gone"]
+        page.locator(".files li a").click()
+        page.wait_for_url("**/file/code/ferry/tide.py")
+        page.locator(".deeds a").first.click()
+        page.wait_for_url(re.compile(r"/s/brain/tide\.md\?line=\d+#here$"))
+        assert tab.faults == []
+
+
+def test_a_conflict_is_settled_and_an_entry_edited(chromium: Any, stocked: Home) -> None:
+    with serving() as (_, said):
+        capture(stocked, "Use tables for tides", type="decision", why="they are small")
+        capture(stocked, "Use tables for tides", type="rejected", why="gulls move", force=True)
+        tab = Tab(chromium, said["url"], java_script_enabled=False)
+        page = tab.page
+        tab.go("/why")
+        page.get_by_role("button", name="This one holds").first.click()
+        page.wait_for_url("**/why?settled=1")
+        assert page.locator(".conflict").count() == 0
+        tab.go("/inbox")
+        page.get_by_role("link", name="edit").first.click()
+        page.get_by_label("The entry").fill(page.get_by_label("The entry").input_value().replace("gulls", "crabs"))
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_url("**/inbox?kept=*")
+        assert any("crabs move" in stored.body for stored in entries.entries(stocked))
+        assert tab.faults == []
+
+
 def test_a_day_is_browsed_from_the_year(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -223,10 +277,20 @@ def test_a_wrong_token_opens_nothing(chromium: Any, stocked: Home) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home, scheme: str) -> None:
-    del stocked
     with serving() as (_, said):
         tab = Tab(chromium, said["url"], color_scheme=scheme)
-        views = ("/", "/?q=tide", "/s/brain/tide.md?line=25", "/time?year=2026", "/time/2026-03-12", "/why?topic=tide")
+        write_run(stocked, "20260312T120000Z-0001", {"ask": 0.7, "qmd-lex": 0.5})
+        views = (
+            "/",
+            "/?q=tide",
+            "/eval",
+            "/file",
+            "/file?path=tide.py",
+            "/s/brain/tide.md?line=25",
+            "/time?year=2026",
+            "/time/2026-03-12",
+            "/why?topic=tide",
+        )
         for path in (*views, "/why", "/project", "/project/ferry", "/health", "/inbox", "/forget?hit=tide"):
             tab.go(path)
             ratio, text = tab.page.evaluate(_CONTRAST)
@@ -248,7 +312,7 @@ def test_no_hostile_document_runs_or_asks_for_anything(chromium: Any, home: Home
         tab = Tab(chromium, said["url"])
         for case in found:
             assert tab.go(document("brain", case.path)).status == 200, case.name
-            assert tab.page.evaluate("document.querySelectorAll('script, img, iframe, form, base, style').length") == 1
-        for path in ("/", "/?q=anchor&n=50", "/time/2026-03-12", "/project", "/why?topic=anchor"):
+            assert tab.page.evaluate(_FOREIGN) == []
+        for path in ("/", "/?q=anchor&n=50", "/time/2026-03-12", "/project", "/why?topic=anchor", "/file?path=anchor"):
             assert tab.go(path).status == 200
         assert tab.faults == []

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from core.home import Home
+from runtime.capture import entries, inbox
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import PAYLOADS, Judge, cases
-from tests.web.site import Browser, document
+from tests.web.site import Browser, document, write_run
 
 _NOON = 1_773_316_800
 
@@ -29,12 +32,42 @@ def test_no_page_of_a_hostile_document_has_anything_of_its_own(home: Home) -> No
             faults = Judge(browser.get(path)).faults
             if faults:
                 wrong[f"{path} {case.name}"] = faults
+    _write_hostile_entries(home)
     lists = ("/", "/?q=anchor&n=50", "/time?year=2026", "/time/2026-03-12", "/project", "/why?topic=anchor", "/health")
-    for path in (*lists, "/forget?project=*", "/inbox"):
+    editing = [f"/inbox?edit={stored.entry_id}" for stored in entries.entries(home)]
+    for path in (*lists, "/forget?project=*", "/inbox", "/why", "/file", "/file?path=anchor", "/eval", *editing):
         faults = Judge(browser.get(path)).faults
         if faults:
             wrong[path] = faults
     assert wrong == {}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_no_entry_run_or_file_is_written_into_a_page_as_html(home: Home, payload: str) -> None:
+    shelf = Shelf(home)
+    flat = " ".join(payload.split())
+    body = f"## [1] user · 2026-03-12 12:00\n\nlook\n\n## [2] assistant\n\n- Edit: /code/{flat}/tide.py\n"
+    shelf.put("brain", "a.md", body, date=_NOON, ended=_NOON + 60, source="claude", session_id="a", project=payload)
+    _write_hostile_entries(home, (payload,))
+    write_run(home, "20260312T120000Z-0001", {payload: 0.5, "ask": 0.7}, dataset=payload)
+    browser = Browser(home)
+    whole = [f"/inbox?edit={stored.entry_id}" for stored in entries.entries(home)]
+    for path in ("/file", "/file?path=tide.py", "/eval", "/why", "/inbox", "/health", "/", *whole):
+        assert Judge(browser.get(path)).faults == [], path
+
+
+def _write_hostile_entries(home: Home, payloads: Sequence[str] = PAYLOADS) -> None:
+    """Write decisions that replace and contradict each other, with payloads in every field."""
+    for number, payload in enumerate(payloads):
+        fields: dict[str, Any] = {
+            "why": payload,
+            "project": payload,
+            "alternatives": [f"{payload} anchors"],
+            "tags": [payload],
+        }
+        first = inbox.write(home, f"{payload} anchors {number}", type="decision", **fields)
+        inbox.write(home, f"{payload} anchors again {number}", type="rejected", **fields)
+        inbox.write(home, f"anchored {payload} {number}", type="decision", supersedes=first.entry_id, **fields)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -49,6 +82,11 @@ def test_no_parameter_is_written_into_a_page_as_html(home: Home, payload: str) -
         f"/?q=anchor&trust={given}",
         f"/?q=anchor&month={given}",
         f"/why?topic={given}&project={given}",
+        f"/why?project={given}",
+        f"/file?path={given}",
+        f"/file/{given}",
+        f"/eval?measure={given}",
+        f"/inbox?edit={given}",
         f"/time?year={given}",
         f"/time?project={given}",
         f"/time/{given}",

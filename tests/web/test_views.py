@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core import telemetry
+from core import clock, telemetry
 from core.home import Home
 from runtime.capture.capture import capture
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import Judge
-from tests.web.site import Browser
+from tests.web.site import Browser, write_run
 
 _NOON = 1_773_316_800  # 2026-03-12 12:00 UTC
 SESSION = """## [1] user · 2026-03-12 12:00
@@ -271,3 +271,114 @@ def test_a_secret_of_an_older_policy_is_not_shown(stocked: Shelf) -> None:
         page = browser.get(path)
         assert "old.md" in page
         assert token not in page
+
+
+def test_facets_count_every_match_and_not_the_hits_alone(stocked: Shelf, browser: Browser) -> None:
+    for number in range(25):
+        stocked.put("brain", f"gull-{number}.md", "a gull", date=_NOON, source="codex", project=f"/code/p{number % 2}")
+    found = browser.json("/search.json?q=gull&n=5")
+    assert len(found["hits"]) == 5
+    assert found["facets"]["source"] == [{"value": "codex", "count": 25}]
+    assert found["facets"]["project"] == [{"value": "/code/p0", "count": 13}, {"value": "/code/p1", "count": 12}]
+    assert found["facets"]["month"] == [{"value": "2026-03", "count": 25}]
+    assert "5 hits of 25 weighed" in browser.get("/?q=gull&n=5")
+    narrowed = browser.json("/search.json?q=gull&project=/code/p1")
+    assert narrowed["facets"]["project"] == [{"value": "/code/p1", "count": 12}]
+    assert browser.json("/search.json?q=zeppelin")["facets"]["source"] == []
+
+
+def test_projects_of_one_name_are_told_apart(stocked: Shelf, browser: Browser) -> None:
+    for folder in ("/a/gulls", "/b/gulls"):
+        stocked.put("brain", f"{folder[1]}-gull.md", "a gull", date=_NOON, source="codex", project=folder)
+    page = browser.get("/?q=gull")
+    assert "<span>a/gulls</span>" in page
+    assert "<span>b/gulls</span>" in page
+
+
+def test_a_changed_index_is_seen_by_the_next_question(stocked: Shelf, browser: Browser) -> None:
+    assert browser.json("/search.json?q=cormorant")["hits"] == []
+    stocked.put("brain", "late.md", "a cormorant", date=_NOON)
+    assert len(browser.json("/search.json?q=cormorant")["hits"]) == 1
+
+
+def test_a_file_shows_what_was_done_to_it(browser: Browser) -> None:
+    found = browser.json("/file/code/ferry/tide.py.json")
+    assert found["file"] == "/code/ferry/tide.py"
+    ((item),) = found["items"]
+    assert (item["uri"], item["deeds"], item["touched"]) == (
+        "qmd://brain/tide.md",
+        {"changed": 1},
+        "2026-03-12T12:01:00Z",
+    )
+    page = browser.get("/file/code/ferry/tide.py")
+    assert Judge(page).faults == []
+    assert f"/s/brain/tide.md?line={item['events'][0]['line']}#here" in page
+    assert browser.json("/file.json?path=ferry/tide.py")["items"] == found["items"]
+    assert browser.json("/file/tide.py.json")["items"][0]["uri"] == "qmd://brain/tide.md"
+    assert browser.json("/file/code/other/tide.py.json")["error"] == "no_results"
+    assert "Nothing in memory names this file" in browser.get("/file/nowhere.txt")
+    browser.get("/file?path=%2F%2F", 400)
+
+
+def test_files_that_were_changed_lately_are_listed(browser: Browser) -> None:
+    ((item),) = browser.json("/file.json")["items"]
+    assert (item["path"], item["changes"]) == ("/code/ferry/tide.py", 1)
+    assert 'href="/file/code/ferry/tide.py"' in browser.get("/file")
+    assert 'href="/file/code/ferry/tide.py"' in browser.get("/s/brain/tide.md")
+
+
+def test_the_history_of_recall_is_drawn(home: Home, browser: Browser) -> None:
+    assert "brain eval build" in browser.get("/eval")
+    assert browser.json("/eval.json")["error"] == "no_results"
+    write_run(home, "20260310T120000Z-0001", {"ask": 0.5, "qmd-lex": 0.4})
+    write_run(home, "20260312T120000Z-0002", {"ask": 0.75})
+    found = browser.json("/eval.json?measure=hit@5")
+    ((own),) = found["sets"]
+    assert [(arm["arm"], [point["value"] for point in arm["points"]]) for arm in own["arms"]] == [
+        ("ask", [0.5, 0.75]),
+        ("qmd-lex", [0.4]),
+    ]
+    assert found["last"]["run"] == "20260312T120000Z-0002"
+    page = browser.get("/eval?measure=hit@5")
+    assert "ask: 75.0 % of 20 questions" in page
+    assert page.count('class="trend') == 2
+    assert Judge(page).faults == []
+    browser.get("/eval?measure=vibes", 400)
+
+
+def test_health_counts_who_asked_in_vain_and_what_lies_on_disk(home: Home, browser: Browser) -> None:
+    telemetry.record(home, "ask", "mcp", latency_ms=9.0, exit_code=67, n_hits=0, lexical_pending=3)
+    telemetry.record(home, "ask", "terminal", latency_ms=9.0, exit_code=0, n_hits=1)
+    found = browser.json("/health.json")
+    assert found["stats"]["asks"]["by_surface"]["mcp"] == {"count": 1, "no_hits": 1}
+    assert found["disk"]["index"] > 0
+    assert {each["name"]: each["documents"] for each in found["collections"]} == found["documents"]
+    assert found["expiry"]["unarchived"] == 0
+    page = browser.get("/health")
+    assert 'class="lexical"' in page
+    assert Judge(page).faults == []
+
+
+def test_health_counts_documents_by_week(stocked: Shelf, browser: Browser) -> None:
+    before = {each["name"]: sum(each["weeks"]) for each in browser.json("/health.json")["collections"]}
+    stocked.put("brain", "new.md", "gulls", date=clock.now() - 3600)
+    after = {each["name"]: each["weeks"] for each in browser.json("/health.json")["collections"]}
+    assert sum(after["brain"]) == before["brain"] + 1
+    assert after["brain"][-1] == 1
+
+
+def test_a_year_sums_up_its_work(browser: Browser) -> None:
+    assert "2 sessions, 2 commits, 2 commands, 1 visits" in browser.get("/time?year=2026")
+
+
+def test_why_lists_one_project_and_draws_what_replaced_what(stocked: Shelf, browser: Browser) -> None:
+    first = capture(stocked.home, "Keep tides in a table", type="decision", project="ferry", why="it is small")
+    capture(stocked.home, "Compute tides when asked", supersedes=first.entry_id, why="tables rot")
+    capture(stocked.home, "Feed gulls at noon", type="decision", project="harbour", why="they ask")
+    page = browser.get("/why?project=ferry")
+    assert "Feed gulls" not in page
+    drawn = page[page.index('<svg class="succession"') : page.index("</svg>")]
+    assert drawn.count('class="gone decision"') == drawn.count('class="holds decision"') == 1
+    assert "Compute tides when asked" in drawn
+    assert [entry["title"] for entry in browser.json("/why.json?project=harbour")["entries"]] == ["Feed gulls at noon"]
+    assert "<svg" not in browser.get("/why?project=harbour")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 
 from core.home import Home
+from core.locks import FileLock
 from runtime.capture import entries
+from runtime.capture.capture import capture
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import Judge
 from tests.web.site import PORT, Browser
+from web.views import forgetting
 
 _NOON = 1_773_316_800
 
@@ -183,3 +187,82 @@ def test_a_form_that_its_sender_cuts_off_changes_nothing(
     assert sent[0]["status"] == 403
     assert list(entries.entries(home)) == []
     assert capsys.readouterr().err == ""
+
+
+def test_an_entry_is_edited_in_place(home: Home, browser: Browser) -> None:
+    kept = capture(home, "Keep tides in a table", type="decision", why="it is small")
+    page = browser.get(f"/inbox?edit={kept.entry_id}")
+    whole = html.unescape(re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)[0])
+    assert whole == Path(kept.path).read_text()
+    given = {"edit": kept.entry_id, "before": hidden(page, "before"), "fresh": fresh(page)}
+    browser.post("/inbox", {**given, "whole": whole.replace("a table", "two tables")}, 303)
+    (stored,) = entries.entries(home)
+    assert "two tables" in stored.body
+    assert browser.json("/search.json?q=two+tables")["hits"][0]["uri"].endswith(f"{kept.entry_id}.md")
+    # The same page again: what lies on disk is no longer what it showed.
+    stale = browser.post("/inbox", {**given, "whole": whole, "fresh": fresh(browser.get("/inbox"))}, 422)
+    assert "changed elsewhere" in stale
+    assert "two tables" in Path(kept.path).read_text()
+
+
+def test_an_edit_is_judged_and_nothing_of_it_is_lost(home: Home, browser: Browser) -> None:
+    kept = capture(home, "Keep tides in a table", type="decision", why="it is small")
+    before = Path(kept.path).read_text()
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    for whole, said in (
+        (f"{before}\nthe key is {token}\n", "looks like a secret"),
+        ("no frontmatter <b>", "frontmatter is missing"),
+        (before.replace(kept.entry_id, "another"), "may not be changed"),
+    ):
+        page = browser.get(f"/inbox?edit={kept.entry_id}")
+        given = {"edit": kept.entry_id, "before": hidden(page, "before"), "whole": whole, "fresh": fresh(page)}
+        page = browser.post("/inbox", given, 422)
+        assert said in page
+        assert Judge(page).faults == []
+        assert hidden(page, "before") == given["before"]
+        assert Path(kept.path).read_text() == before
+    assert "no frontmatter &lt;b&gt;" in browser.post(
+        "/inbox", {**given, "whole": "no frontmatter <b>", "fresh": fresh(page)}, 422
+    )
+
+
+def test_an_entry_with_a_secret_is_not_shown_to_be_edited(home: Home, browser: Browser) -> None:
+    kept = capture(home, "Keep tides in a table", type="decision", why="it is small")
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    Path(kept.path).write_text(f"{Path(kept.path).read_text()}\n{token}\n")
+    assert token not in browser.get(f"/inbox?edit={kept.entry_id}", 403)
+
+
+def test_a_conflict_is_settled_by_its_user(home: Home, browser: Browser) -> None:
+    newer = capture(home, "Use tables for tides", type="decision", project="ferry", why="they are small")
+    older = capture(home, "Use tables for tides of gulls", type="rejected", project="ferry", why="gulls move")
+    ((conflict),) = browser.json("/why.json")["conflicts"]
+    assert {side["entry_id"] for side in conflict["sides"]} == {newer.entry_id, older.entry_id}
+    page = browser.get("/why")
+    assert "1 conflict to settle" in page
+    assert Judge(page).faults == []
+    given = {"holds": newer.entry_id, "yields": older.entry_id}
+    assert "not fresh" in browser.post("/inbox", {**given, "fresh": "guessed"}, 403)
+    browser.post("/inbox", {**given, "fresh": fresh(page)}, 303)
+    assert entries.find(home, older.entry_id).field("superseded_by") == newer.entry_id
+    page = browser.get("/why?settled=1")
+    assert "to settle" not in page
+    assert "Use tables for tides of gulls" in page  # as what was replaced
+    browser.post("/inbox", {**given, "fresh": fresh(browser.get("/inbox"))}, 400)
+
+
+def test_forgetting_says_that_another_run_goes_on(
+    home: Home, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "_WAIT_S", 0.0)
+    gone = Shelf(home).put("brain", "tide.md", "the zanzibar tide table", date=_NOON)
+    page = previewed(browser, "zanzibar")
+    given = {"match": "zanzibar", "confirm": "forget 1 document", "digest": hidden(page, "digest")}
+    with FileLock(str(Path(home.state, "index.lock")), 0):
+        page = browser.post("/forget", {**given, "fresh": fresh(page)}, 503)
+    assert "Nothing was forgotten" in page
+    assert 'value="forget 1 document"' in page
+    assert Judge(page).faults == []
+    assert gone.exists()
+    assert "1 document forgotten" in browser.post("/forget", {**given, "fresh": fresh(page)})
+    assert not gone.exists()

@@ -53,8 +53,7 @@ document.addEventListener("keydown", (event) => {
   if (typing && !(event.target === field && event.key === "ArrowDown")) return;
   if (event.key === "/") {
     event.preventDefault();
-    if (field) field.select();
-    else location.assign("/");
+    (field ?? document.getElementById("find"))?.select();
   } else if (event.key === "j" || event.key === "ArrowDown") {
     if (!document.querySelector(".hit")) return;
     event.preventDefault();
@@ -93,3 +92,21 @@ document.addEventListener("click", async (event) => {
   if (more) document.getElementById("more").replaceWith(more);
   else document.getElementById("more").remove();
 });
+
+// Files that a session wrote to: what became of each since is asked of git, which takes longer than the page.
+const files = document.querySelector(".files[data-states]");
+
+async function showStates() {
+  const answer = await fetch(files.dataset.states, { headers: { "x-brain-typing": "1" } });
+  if (!answer.ok) return;
+  const known = new Map((await answer.json()).files.items.map((each) => [each.path, each.state]));
+  for (const item of files.children) {
+    const state = known.get(item.dataset.path);
+    if (!state) continue;
+    const mark = document.createElement("span");
+    mark.className = `state ${state}`;
+    mark.textContent = state;
+    item.append(mark);
+  }
+}
+if (files) showStates();

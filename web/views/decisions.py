@@ -1,4 +1,4 @@
-"""`/why`: what was decided or rejected, and what took its place."""
+"""`/why`: what was decided or rejected, what took its place, and what contradicts what."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from core.redaction import shown_value
 from core.text import printable_value
 from runtime.capture import entries
+from runtime.explaining.activity import is_of
+from runtime.explaining.conflicts import conflicts
 from runtime.explaining.why import TYPES, why
+from web import drawing
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -23,30 +26,52 @@ _LIMIT = 20
 def view(visit: Visit) -> Page:
     """Answer ``topic`` as `brain why` does; without one, list the inbox's decisions and rejections by project."""
     topic, project = visit.text("topic"), visit.text("project")
-    more: dict[str, Any] = {"topic": topic, "project": project, "groups": []}
+    more: dict[str, Any] = {"topic": topic, "project": project, "groups": [], "fresh": visit.issue}
     if topic:
         envelope = printable_value(why(visit.home, visit.config, topic, project=project, limit=_LIMIT))
         count = len(envelope["decisions"]) + len(envelope["evidence"])
         return Page("why", f"Why: {topic}", envelope, more, "why", {"query_len": len(topic), "n_hits": count})
-    chosen = (stored for stored in entries.entries(visit.home) if stored.type in TYPES)
+    chosen = (
+        stored
+        for stored in entries.entries(visit.home)
+        if stored.type in TYPES and (not project or is_of(stored.field("project"), project))
+    )
     items = printable_value(
         shown_value([{**entries.item(stored), "why": stored.meta.get("why")} for stored in islice(chosen, _MOST)])
     )
-    envelope = {"schema": 1, "ok": True, **({} if items else {"error": "no_results"}), "entries": items}
-    more["groups"] = groups(items)
+    contradictions = [each for each in conflicts(visit.home) if not project or is_of(each["project"] or "", project)]
+    envelope = {
+        "schema": 1,
+        "ok": True,
+        **({} if items else {"error": "no_results"}),
+        "entries": items,
+        "conflicts": printable_value(shown_value(contradictions)),
+    }
+    more["groups"] = [(name, chains, drawing.succession(chains)) for name, chains in groups(items)]
+    more["settled"] = visit.text("settled")
     return Page("why", "Why", envelope, more, "inbox", {"verb": "list"})
 
 
 def groups(items: Iterable[dict[str, Any]]) -> list[tuple[str, list[list[dict[str, Any]]]]]:
     """Return (project, chains): a chain begins with the entry that holds, then what it replaced, the latest first."""
     known = {item["entry_id"]: item for item in items}
-    found: dict[str, list[list[dict[str, Any]]]] = {}
+    before: dict[str, list[dict[str, Any]]] = {}
     for item in known.values():
         if item["superseded_by"] in known:
+            before.setdefault(item["superseded_by"], []).append(item)
+    found: dict[str, list[list[dict[str, Any]]]] = {}
+    replaced = {item["entry_id"] for items in before.values() for item in items}
+    shown: set[str] = set()
+    # A chain that ends in itself has no head: its entries come last, each alone.
+    for item in sorted(known.values(), key=lambda each: each["entry_id"] in replaced):
+        if item["entry_id"] in shown:
             continue  # a part of its successor's chain
         chain, seen = [item], {item["entry_id"]}
-        while (older := known.get(chain[-1]["supersedes"])) is not None and older["entry_id"] not in seen:
-            chain.append(older)
-            seen.add(older["entry_id"])
+        for each in chain:
+            older = [other for other in before.get(each["entry_id"], []) if other["entry_id"] not in seen]
+            seen.update(other["entry_id"] for other in older)
+            chain += older
+        shown |= seen
+        chain[1:] = sorted(chain[1:], key=lambda each: str(each["date"]), reverse=True)
         found.setdefault(str(item["project"] or ""), []).append(chain)
     return sorted(found.items(), key=lambda group: (not group[0], group[0]))

@@ -14,7 +14,7 @@ from runtime.asking.envelope import SCHEME, uri
 from runtime.distill.distillate import DISTILLED
 from runtime.explaining import reading
 from runtime.explaining.show import show
-from runtime.explaining.trace import trace
+from runtime.explaining.trace import touched, trace
 from web import markdown
 from web.visit import Page
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from web.visit import Visit
 
 _MOST_LINES = 10**9 - 1
+_MOST_TOUCHED = 40
 # Roles of which line ends mean something: people type them.
 _TYPED = frozenset(("user", "task", "teammate"))
 
@@ -48,10 +49,14 @@ def view(visit: Visit) -> Page:
     piece = reading.cut(lines, line or visit.number("from", 0, _MOST_LINES))
     envelope.update(first_line=piece.first, last_line=piece.last, text="\n".join(lines[piece.first - 1 : piece.last]))
     turns = reading.turns(lines, piece, envelope["title"] if piece.number == 1 else "")
+    prompts = reading.prompts(lines)
+    written = touched(lines, str(envelope["project"] or ""))[:_MOST_TOUCHED] if envelope["trust"] == "session" else []
     more = {
+        "touched": written,
+        "aside": len(prompts) > 2 or bool(written),
         "piece": piece,
         "turns": turns,
-        "prompts": reading.prompts(lines),
+        "prompts": prompts,
         "here": line,
         "html": _Html(line),
         "related": related,

@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
-from core.errors import BadInput, Refused
+from core.errors import BadInput, LockContention, Refused
+from core.locks import FileLock
 from core.redaction import shown_value
 from core.text import printable_value
 from runtime.asking.documents import Selection
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _CHOICE = ("hit", "project", "since", "until", "match")
 _LEAST_MATCH = 3
+_WAIT_S = 3.0
 
 
 def view(visit: Visit) -> Page:
@@ -34,12 +36,19 @@ def view(visit: Visit) -> Page:
         raise BadInput("a text to forget is sent by the form, so that no history keeps it", "/forget")
     chosen = {name: (visit.text(name) if visit.form is None else visit.field(name).strip()) for name in _CHOICE}
     if "confirm" in (visit.form or {}):
-        return _carry_out(visit, chosen)
+        try:
+            return _carry_out(visit, chosen)
+        except LockContention as error:
+            return _again(_preview(visit, chosen), visit, error)
     if not any(chosen.values()):
         envelope: dict[str, Any] = {"schema": 1, "ok": True, "documents": []}
         return Page(
             "forget", "Forget", envelope, {"chosen": chosen, "asked": False, "done": False, "fresh": visit.issue}
         )
+    return _preview(visit, chosen)
+
+
+def _preview(visit: Visit, chosen: dict[str, str]) -> Page:
     found = forget.plan(visit.home, visit.config, _selection(visit, chosen), chosen["match"])
     envelope = printable_value(shown_value(report(found, None, dry_run=True)))
     more = {
@@ -55,11 +64,22 @@ def view(visit: Visit) -> Page:
     return Page("forget", "Forget", envelope, more, "forget", {"n_documents": len(found.rows), "dry_run": True})
 
 
+def _again(page: Page, visit: Visit, error: LockContention) -> Page:
+    """Return the preview once more: another process writes, and nothing was begun."""
+    page.envelope = printable_value(shown_value(error.envelope())) | {"documents": page.envelope["documents"]}
+    page.more |= {"busy": True, "typed": visit.field("confirm")}
+    page.status = 503
+    return page
+
+
 def _carry_out(visit: Visit, chosen: dict[str, str]) -> Page:
     """Forget what was shown, as `brain forget --yes` does. Raises Refused if that is not what would go now."""
     from ops import forgetting
     from runtime.capture.indexing import index
 
+    # An index run may take minutes: better to say so than to let a browser wait for it.
+    with FileLock(os.path.join(visit.home.state, "index.lock"), _WAIT_S):
+        pass
     elsewhere = forgetting.elsewhere(visit.home, visit.config, visit.environ, anywhere=bool(chosen["match"]))
     selection = _selection(visit, chosen)
     _confirm(visit, forget.plan(visit.home, visit.config, selection, chosen["match"]))
@@ -69,10 +89,10 @@ def _carry_out(visit: Visit, chosen: dict[str, str]) -> Page:
         probes = verify_erasure.spellings(chosen["match"]) if chosen["match"] else []
         late, _ = forget.finish_elsewhere(visit.home, elsewhere, probes)
     # A document that was copied into its folder by hand must be found, too.
-    index(visit.home, visit.config, markdown_only=True, trust_stat=True)
+    index(visit.home, visit.config, markdown_only=True, trust_stat=True, wait_s=_WAIT_S)
     found = forget.plan(visit.home, visit.config, selection, chosen["match"])
     _confirm(visit, found)
-    outcome = forget.carry_out(visit.home, found, elsewhere)
+    outcome = forget.carry_out(visit.home, found, elsewhere, wait_s=_WAIT_S)
     outcome.left = late + outcome.left
     envelope = printable_value(shown_value(report(found, outcome, dry_run=False)))
     more = {"chosen": chosen, "asked": True, "done": True, "phrase": "", "digest": "", "marks": len(found.marks)}

@@ -1,11 +1,15 @@
-"""`/health`: what the doctor found last, how fresh the index is, how fast answers are."""
+"""`/health`: what the doctor found last, how fresh the index is, what was asked in vain, how fast answers are."""
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import apsw
 
 from core import clock
+from core.errors import BrainError
 from core.redaction import shown_value
 from core.text import printable_value
 from ops.checks.reporting import last_report
@@ -13,29 +17,92 @@ from ops.stats.stats import stats
 from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.envelope import Freshness
+from runtime.explaining import installation
+from runtime.forgetting.expiry import expiring
+from web import drawing
+from web.kept import FRESH_S
 from web.visit import Page
 
 if TYPE_CHECKING:
+    from web.kept import Kept
     from web.visit import Visit
 
 _SINCE_S = 30 * clock.DAY
+_WEEKS = 26
+# Counting bytes and looking for what will be deleted walks folders.
+_WALKED_S = 60.0
 
 
-def view(visit: Visit) -> Page:
-    """Show the last examination, freshness, and the statistics of the last 30 days."""
+class Health:
+    """The view. What it found is kept until the index changes, and for seconds only where other things change it."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    def view(self, visit: Visit) -> Page:
+        """Show the last examination, freshness, and the statistics of the last 30 days."""
+        home, get = visit.home, self._kept.get
+        found = {
+            "schema": 1,
+            "ok": True,
+            "doctor": last_report(home),
+            **get(home, "health", lambda: _index(visit), FRESH_S),
+            **get(home, "health: collections", lambda: _collections(visit)),
+            **get(home, "health: disk", lambda: _disk(visit), _WALKED_S),
+            "stats": stats(home, visit.now - _SINCE_S),
+        }
+        envelope = printable_value(shown_value(found))
+        rows = envelope["collections"]
+        most = max((count for each in rows for count in each["weeks"]), default=0)
+        more = {
+            "total": sum(each["documents"] for each in rows),
+            "lines": {each["name"]: drawing.weeks(each["weeks"], most) for each in rows},
+            "waiting": drawing.waiting(envelope["stats"]["freshness"]),
+            "asked": envelope["stats"]["commands"].get("ask"),
+            "bytes": sum(each or 0 for each in envelope["disk"].values()),
+        }
+        return Page("health", "Health", envelope, more, "explain")
+
+
+def _index(visit: Visit) -> dict[str, Any]:
     with closing(open_index(visit.home.index)) as connection:
-        fresh = Freshness(visit.home, visit.config, connection).envelope()
-        documents = catalogue.counts(connection)
-    envelope = printable_value(
-        shown_value(
+        return {"freshness": Freshness(visit.home, visit.config, connection).envelope()}
+
+
+def _collections(visit: Visit) -> dict[str, Any]:
+    """Return for each collection its documents, how new they are, and how many came each week (the last is this)."""
+    since = visit.now - _WEEKS * 7 * clock.DAY
+    with closing(open_index(visit.home.index)) as connection:
+        rows = catalogue.summaries(connection)
+        weeks = catalogue.by_week(connection, since, _WEEKS)
+    return {
+        "documents": {name: count for name, count, *_ in rows},
+        "collections": [
             {
-                "schema": 1,
-                "ok": True,
-                "doctor": last_report(visit.home),
-                "freshness": fresh,
-                "documents": documents,
-                "stats": stats(visit.home, visit.now - _SINCE_S),
+                "name": name,
+                "documents": count,
+                "written": changed,
+                "newest": clock.iso(newest) if newest else None,
+                "bytes": size,
+                "weeks": weeks.get(name, [0] * _WEEKS),
             }
-        )
-    )
-    return Page("health", "Health", envelope, {"total": sum(documents.values())}, "explain")
+            for name, count, changed, newest, size in rows
+        ],
+    }
+
+
+def _disk(visit: Visit) -> dict[str, Any]:
+    """Return bytes by purpose, and the transcripts that their tools are about to delete (None if nobody knows)."""
+    home = visit.home
+    disk = installation.disk(home, None)
+    disk.pop("corpus")
+    with closing(open_index(home.index)) as connection:
+        inside = os.path.join(home.root, "")
+        own = {name for name, folder in visit.config.collections.items() if folder.path.startswith(inside)}
+        disk["documents"] = sum(size or 0 for name, *_, size in catalogue.summaries(connection) if name in own)
+    disk["archive"] = installation.weight(home.path("raw"))
+    try:
+        expiry = expiring(home, environ=visit.environ)
+    except (BrainError, OSError, apsw.Error):
+        expiry = None
+    return {"disk": disk, "expiry": expiry}

@@ -1,16 +1,19 @@
-"""`/inbox`: note something with the gate's verdict, replace an entry, remove one."""
+"""`/inbox`: note something with the gate's verdict; edit an entry in place, replace it, remove it."""
 
 from __future__ import annotations
 
+import hashlib
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, Refused
-from core.redaction import shown_value
+from core.files import open_regular
+from core.redaction import shown, shown_value
 from core.text import printable_value
 from runtime.capture import entries
-from runtime.capture.capture import capture
+from runtime.capture.capture import capture, refuse_secrets
 from runtime.capture.inbox import TYPES
+from runtime.explaining.conflicts import settle
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -21,15 +24,71 @@ _FIELDS = ("text", "type", "title", "project", "tags", "why", "alternatives", "s
 
 
 def view(visit: Visit) -> Page:
-    """List the entries below the form; take the form's note, or remove the entry that it names."""
+    """List the entries below the form; take the form's note, or change the entry that it names."""
     if visit.form is None:
         wanted = visit.text("supersedes")
         older = entries.find(visit.home, wanted) if wanted else None
         draft = {"supersedes": older.entry_id if older else "", "type": older.type if older else "note"}
-        return _page(visit, draft, older.title if older else "")
+        edited = entries.find(visit.home, visit.text("edit")) if visit.text("edit") else None
+        editing = None
+        if edited is not None:
+            whole = _whole(edited)
+            if shown(whole) != whole:
+                raise Refused("the entry holds what looks like a secret", f"brain inbox edit {edited.entry_id}")
+            editing = (edited.entry_id, whole, _digest(whole))
+        return _page(visit, draft, older.title if older else "", editing=editing)
     if visit.field("remove"):
         return _remove(visit, visit.field("remove"))
-    return _note(visit)
+    if visit.field("holds"):
+        return _settle(visit)
+    return _edit(visit, visit.field("edit")) if visit.field("edit") else _note(visit)
+
+
+def _settle(visit: Visit) -> Page:
+    """Let the entry ``holds`` take the place of the entry ``yields``: a conflict of `/why`."""
+    holds, yields = visit.field("holds"), visit.field("yields")
+    warning = settle(visit.home, holds, yields)
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "holds": holds, "superseded": yields}
+    if warning:
+        envelope["warning"] = printable_value(warning)
+    return Page("inbox", "Inbox", envelope, {}, "inbox", {"verb": "settle"}, then="/why?settled=1")
+
+
+def _edit(visit: Visit, reference: str) -> Page:
+    """Write an entry as its user changed it: frontmatter and text. Its older text must be the one that was shown."""
+    stored = entries.find(visit.home, reference)
+    text = visit.field("whole").replace("\r\n", "\n")
+    before = _whole(stored)
+    try:
+        if visit.field("before") != _digest(before):
+            raise Refused(
+                "the entry was changed elsewhere meanwhile: nothing was written", "look at it, and edit it again"
+            )
+        edited = entries.replace(stored, text)
+        refuse_secrets(text)
+    except (BadInput, Refused) as verdict:
+        return _refused(_page(visit, {}, "", verdict, editing=(stored.entry_id, text, visit.field("before"))), verdict)
+    warning = entries.store(visit.home, edited) if text != before else ""
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "entry_id": stored.entry_id, "changed": text != before}
+    if warning:
+        envelope["warning"] = printable_value(warning)
+    return Page("inbox", "Inbox", envelope, {}, "inbox", {"verb": "edit"}, then=f"/inbox?kept={stored.entry_id}")
+
+
+def _whole(stored: entries.Stored) -> str:
+    """Return an entry as it lies on disk. Raises OSError."""
+    with open_regular(stored.path) as stream:
+        return stream.read().decode("utf-8", "replace")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _refused(page: Page, verdict: BadInput | Refused) -> Page:
+    page.envelope = printable_value(shown_value(verdict.envelope())) | {"entries": page.envelope["entries"]}
+    page.status = 422
+    return page
 
 
 def _note(visit: Visit) -> Page:
@@ -48,10 +107,7 @@ def _note(visit: Visit) -> Page:
             alternatives=draft["alternatives"].split(";"),
         )
     except (BadInput, Refused) as verdict:
-        page = _page(visit, draft, "", verdict)
-        page.envelope = printable_value(shown_value(verdict.envelope())) | {"entries": page.envelope["entries"]}
-        page.status = 422
-        return page
+        return _refused(_page(visit, draft, "", verdict), verdict)
     envelope = printable_value(shown_value(entry.envelope()))
     fields = {"entry_id": entry.entry_id, "type": entry.type, "indexed": entry.indexed}
     return Page("inbox", "Inbox", envelope, {}, "inbox_write", fields, then=f"/inbox?kept={entry.entry_id}")
@@ -66,7 +122,14 @@ def _remove(visit: Visit, reference: str) -> Page:
     return Page("inbox", "Inbox", envelope, {}, "inbox", {"verb": "rm"}, then="/inbox?removed=1")
 
 
-def _page(visit: Visit, draft: dict[str, str], replaced: str, verdict: BadInput | Refused | None = None) -> Page:
+def _page(
+    visit: Visit,
+    draft: dict[str, str],
+    replaced: str,
+    verdict: BadInput | Refused | None = None,
+    editing: tuple[str, str, str] | None = None,
+) -> Page:
+    """Return the list below its forms; ``editing`` is (id, text, digest of the text on disk) of an entry."""
     listed = [entries.item(stored) for stored in islice(entries.entries(visit.home), _LISTED)]
     items = printable_value(shown_value(listed))
     envelope = {"schema": 1, "ok": True, **({} if items else {"error": "no_results"}), "entries": items}
@@ -79,5 +142,6 @@ def _page(visit: Visit, draft: dict[str, str], replaced: str, verdict: BadInput 
         "kept": visit.text("kept"),
         "removed": visit.text("removed"),
         "remove": visit.text("remove"),
+        "editing": editing,
     }
     return Page("inbox", "Inbox", envelope, more, "inbox", {"verb": "list"})

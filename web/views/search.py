@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from core import redaction
 from core.errors import BadInput
 from core.redaction import shown_value
 from core.text import printable_value
+from qmd.index import catalogue
+from qmd.index.store import open_index
 from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
 from runtime.dates import dates
 from runtime.dates.day_option import parse_day
 from web.asking import FACETS, ask
+from web.rendering import labels, local_day, named_day
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
 # Quoting what answers takes some 2 ms a hit.
 HITS = 10
 _MOST = 50
+_LATEST = 30
+_PROJECTS = 8
 
 
 class Search:
@@ -57,6 +64,7 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
     envelope = printable_value(found.envelope | {"facets": shown_value(found.facets)})
     hits = envelope["hits"]
     fields: dict[str, Any] = {"query_len": len(question), "n_hits": len(hits), "warm": found.warm}
+    fields.update({f"{name}_pending": each["pending"] for name, each in envelope["freshness"].items()})
     fields["hits"] = [hit["uri"] for hit in hits]
     if visit.config.keeps_questions:
         fields["query"] = redaction.shown(question)
@@ -67,6 +75,7 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
         "kept": _kept(visit),
         "wanted": wanted,
         "weighed": found.weighed,
+        "labels": labels([each["value"] for each in envelope["facets"]["project"]] + [chosen["project"]]),
     }
     return Page("search", question, envelope, more, "ask", fields)
 
@@ -107,6 +116,21 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
 
 
 def _lately(visit: Visit) -> Page:
-    envelope = printable_value(lately(visit.home, visit.config, now=visit.now))
-    more = {"question": "", "chosen": {}, "shown": envelope["items"], "kept": {}}
+    """Return the newest documents by day, the projects that they are of, and what the memory holds."""
+    envelope = printable_value(lately(visit.home, visit.config, now=visit.now, limit=_LATEST))
+    with closing(open_index(visit.home.index)) as connection:
+        counts = catalogue.counts(connection)
+    days: dict[str, list[dict[str, Any]]] = {}
+    for item in envelope["items"]:
+        days.setdefault(local_day(item["ended"]), []).append(item)
+    projects = Counter(item["project"] for item in envelope["items"] if item["project"])
+    more = {
+        "question": "",
+        "chosen": {},
+        "kept": {},
+        "groups": [(named_day(day, visit.now), items) for day, items in days.items()],
+        "projects": projects.most_common(_PROJECTS),
+        "labels": labels(projects),
+        "counts": counts,
+    }
     return Page("search", "Search", envelope, more, "recent", {"n_hits": len(envelope["items"])})

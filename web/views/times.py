@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
@@ -40,6 +41,7 @@ class Times:
             last = envelope["years"][-1]
             envelope = printable_value(self._year(visit, last, project))
         more = {
+            "totals": _totals(envelope["days"]),
             "map": drawing.heat_map(envelope["year"], envelope["days"]),
             "grid": drawing.hour_grid(envelope["hours"]),
             "kept": {"project": project},
@@ -64,6 +66,14 @@ class Times:
             "named": _named(envelope["day"]),
         }
         return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
+
+
+def _totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
+    """Return how much of each kind of work a year has, named for people."""
+    totals = Counter[str]()
+    for counts in days.values():
+        totals.update(counts)
+    return {drawing.WORDS[kind]: totals[kind] for kind in activity.KINDS if totals[kind]}
 
 
 def _named(day: str) -> str:
