@@ -37,6 +37,11 @@ GROUPS = {
         "injected": "list what agents were given from memory, and reject a line",
         "web": "look at your memory in the browser",
     },
+    "work": {
+        "how": "show how this machine really runs a program: what succeeded, and how often it failed",
+        "fix": "show what was done after an error when it did not come back",
+        "friction": "list errors that three or more sessions met, with the fix that held",
+    },
     "capture": {
         "inbox": "note a decision, an idea or a preference",
         "add": "add articles, papers, transcripts and notes",

@@ -124,6 +124,11 @@ def key(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big") >> 1
 
 
+def programs(text: str) -> set[str]:
+    """Return the programs that a command line runs."""
+    return {_program(words)[0] for _, words in _simple_commands(text[:_LONGEST])}
+
+
 def _simple_commands(text: str) -> Iterator[tuple[str, Words]]:
     """Yield each simple command with the operator before it; without redirections of its output to nowhere."""
     words: Words = []
@@ -229,6 +234,11 @@ _NAMES = (
 _FRAME = re.compile(
     r'^(?:File "|at |raise |Traceback |\^+$|\.\.\. |\[rerun|\d+ *[|│]|[+*] |[=_~-]{4,}|(?i:npm warn|warn\b|warning\b))'
 )
+# Lines that say only that something failed.
+_GENERIC = re.compile(
+    r"(?i)\b(?:command|process|script)\b.{0,40}\b(?:failed|exited|completed)\b.{0,20}\bcode \d+\W*$"
+    r"|^\W*(?:\[[\w:.-]+\] *)?error:? task failed\W*$|^\W*(?:error|fail|failed|failure)\W*$"
+)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "`": "'"})
 _OUT = (
     (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>)\]]+"), "<url>"),
@@ -266,7 +276,7 @@ def status(line: str) -> int | None:
 def telling(lines: Sequence[str]) -> str:
     """Return the line of an error that names the fault, "" if no line says anything."""
     said = [line.strip() for line in lines[:200] if status(line.strip()) is None and not _FRAME.match(line.strip())]
-    said = [line for line in said if any(map(str.isalpha, line))]
+    said = [line for line in said if any(map(str.isalpha, line)) and not _GENERIC.search(line)]
     for pattern in _NAMES:
         for line in said:
             if pattern.search(line):
@@ -287,5 +297,8 @@ def signature(line: str) -> str:
     for pattern, word in _OUT:
         line = pattern.sub(word, line)
     line = _PLACE.sub("<path>", line)
+    if line.startswith("<path>") and any(map(str.isalpha, rest := line[6:].lstrip(" :-"))):
+        line = rest
     line = " ".join(line.split())
+    line = line.rstrip(" .,:;")
     return line if len(line) <= _SIGNATURE else f"{line[: _SIGNATURE - 1].rstrip()}…"

@@ -32,6 +32,9 @@ SHOWING = (
     "injected",
     "handoff",
     "pack",
+    "how",
+    "fix",
+    "friction",
 )
 
 

@@ -27,7 +27,7 @@ from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
 from runtime.dates.day_option import parse_day
 from runtime.injections import answers
-from runtime.mcp import words
+from runtime.mcp import words, work_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -432,4 +432,17 @@ _ALL = (
         documents=_HITS,
     ),
 )
-TOOLS = {tool.name: tool for tool in _ALL}
+_WORK = (
+    _tool(
+        name,
+        title,
+        description + _EVIDENCE,
+        work_tools.schema(argument, meaning),
+        work_tools.runner(argument, ask, results),
+        name.removeprefix("brain_"),
+        work_tools.text(lines),
+        documents=(results,),
+    )
+    for name, title, description, argument, meaning, ask, results, lines in work_tools.ROWS
+)
+TOOLS = {tool.name: tool for tool in (*_ALL, *_WORK)}

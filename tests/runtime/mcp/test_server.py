@@ -90,6 +90,9 @@ def test_every_tool_answers(memory: Home) -> None:
         "brain_explain": {},
         "search_sessions": {"query": "rotary encoder"},
         "semantic_search": {"query": "rotary encoder"},
+        "brain_how": {"tool": "make"},
+        "brain_fix": {"error": "No rule to make target"},
+        "brain_friction": {},
     }
     assert set(given) == set(TOOLS)
     for name, arguments in given.items():

@@ -1,0 +1,1 @@
+"""What sessions did, asked for by command, error, file and topic."""

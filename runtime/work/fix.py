@@ -1,0 +1,252 @@
+"""``brain fix``: what was done after an error when it did not come back, and ``brain friction``: errors that recur."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.counting import counted
+from core.errors import BadQuery
+from core.text import encodable, one_line
+from qmd.index import actions, normal_forms
+from qmd.index.action_reading import COMMAND, CREATE, EDIT, FAILED, READ
+from runtime.work.scope import answer, where
+
+if TYPE_CHECKING:
+    from core.config import Config
+    from core.home import Home
+    from qmd.index.actions import Done
+    from runtime.work.scope import Scope
+
+FIXES, ERRORS = "fixes", "errors"
+# Lines of a pasted error that are looked up, and characters of the paste.
+_LINES, _PASTED = 60, 100_000
+# Two errors are alike if they share this part of their words, by how rare the words are.
+_ALIKE = 0.6
+# Steps between an error and its end that are shown: the last ones, which helped most likely.
+_STEPS = 6
+# More actions than these between an error and its end are another piece of work.
+_MOST_BETWEEN = 60
+_UNFIXED = 3
+_CHANGES = (EDIT, CREATE)
+# Programs that only look: no step of a fix.
+_LOOKS = frozenset("ls cat grep rg find sed head tail wc git cd pwd which echo tree stat file diff awk".split())
+_GIT_LOOKS = ("git status", "git diff", "git log", "git show", "git branch")
+# Errors in fewer sessions are no friction.
+LEAST_SESSIONS = 3
+
+
+def fix(home: Home, config: Config, error: str, **within: Any) -> dict[str, Any]:
+    """Return the envelope of ``brain fix``.
+
+    ``fixes`` are the failures with this error, those that ended in a success after which the error did not come back
+    first. ``match`` is ``exact`` or ``similar``. ``error`` is a message, or a whole output that holds one.
+    """
+    error = encodable(error)
+    if not error.strip():
+        raise BadQuery("the error is empty", "brain fix \"ModuleNotFoundError: No module named 'x'\"")
+    return answer(home, config, lambda scope: _found(scope, error), FIXES, **within)
+
+
+def friction(home: Home, config: Config, **within: Any) -> dict[str, Any]:
+    """Return the envelope of ``brain friction``: errors in three sessions or more, by agent, and the fix that held."""
+    return answer(home, config, _friction, ERRORS, **within)
+
+
+def signatures(error: str) -> list[str]:
+    """Return the signatures to look an error up by: of the line that names the fault, then of each other line."""
+    lines = [line for line in error[:_PASTED].split("\n") if line.strip()]
+    # The fault is often at the end of a long output.
+    lines = lines if len(lines) <= _LINES else lines[: _LINES // 2] + lines[-_LINES // 2 :]
+    found = [normal_forms.error(lines), *(normal_forms.error([line]) for line in reversed(lines))]
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def alike(scope: Scope, wanted: str) -> list[str]:
+    """Return the known signatures that share most of their words with ``wanted``, the best first."""
+    from math import log
+
+    known = actions.errors(scope.connection)
+    words = [set(_words(each)) for each in known]
+    counts: dict[str, int] = {}
+    for each in words:
+        for word in each:
+            counts[word] = counts.get(word, 0) + 1
+    weight = {word: log(1 + len(known) / count) for word, count in counts.items()}
+    asked = set(_words(wanted))
+    rarest = log(1 + len(known))
+    found: list[tuple[float, str]] = []
+    for error, own in zip(known, words, strict=True):
+        shared = sum(weight[word] for word in own & asked)
+        if shared:
+            share = shared / sum(weight.get(word, rarest) for word in own | asked)
+            if share >= _ALIKE:
+                found.append((share, error))
+    return [error for _, error in sorted(found, reverse=True)[:5]]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of an error, without the names that it quotes."""
+    text = "".join(text.split("'")[::2]) if text.count("'") % 2 == 0 else text
+    spaced = "".join(each if each.isalnum() or each in "_.-" else " " for each in text.lower())
+    return [word.strip(".-") for word in spaced.split() if word.strip(".-")]
+
+
+def _found(scope: Scope, error: str) -> dict[str, Any]:
+    wanted = signatures(error)
+    match = "exact"
+    failures: list[Done] = []
+    for each in wanted:
+        failures = _kept(scope, actions.with_error(scope.connection, (each,), scope.since))
+        if failures:
+            break
+    if not failures and wanted:
+        near = alike(scope, wanted[0])
+        match = "similar"
+        failures = _kept(scope, actions.with_error(scope.connection, near, scope.since)) if near else []
+    results = sorted((_result(scope, each) for each in failures), key=_worth, reverse=True)
+    unique = {(_identity(each)): each for each in reversed(results)}
+    results = [each for each in results if unique.get(_identity(each)) is each]
+    # Failures of which nothing is known but that they happened: the newest few say where to look.
+    known = [each for each in results if each["held"] or each["steps"]]
+    results = known or results[:_UNFIXED]
+    return {
+        "error_signature": failures[0].error if failures else (wanted[0] if wanted else ""),
+        "match": match if failures else None,
+        "failures": len(failures),
+        "sessions": len({scope.origin(each.document).session for each in failures}),
+        "fixed": sum(each["held"] for each in results),
+        FIXES: results[: scope.limit],
+    }
+
+
+def _kept(scope: Scope, failures: list[Done]) -> list[Done]:
+    kept = [each for each in failures if scope.holds(each.document)]
+    scope.load(each.document for each in kept)
+    return kept
+
+
+def _identity(result: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what makes two results one: the same command, the same steps."""
+    steps = tuple(step["subject"] for step in result["steps"])
+    return (result["command"], result["project"], result["held"], steps)
+
+
+def _worth(result: dict[str, Any]) -> tuple[bool, bool, str]:
+    return (result["held"], bool(result["steps"]), result["date"])
+
+
+def _result(scope: Scope, failure: Done) -> dict[str, Any]:
+    ended = None
+    steps: list[Done] = []
+    if failure.fix is not None and failure.fix - failure.number <= _MOST_BETWEEN:
+        *between, ended = actions.between(scope.connection, failure.document, failure.number + 1, failure.fix)
+        steps = [each for each in between if _is_step(each) or (each.key == failure.key and each.kind == READ)]
+    shown: list[dict[str, Any]] = []
+    for each in steps:
+        if shown and shown[-1]["kind"] == each.kind and shown[-1]["subject"] == each.subject:
+            shown[-1]["times"] += 1
+        else:
+            shown.append({"kind": each.kind, "subject": each.subject, "line": each.line, "times": 1})
+    held = ended is not None and not actions.came_back(scope.connection, failure.document, ended.number, failure.error)
+    return {
+        "command": failure.subject if failure.kind == COMMAND else f"{failure.kind} {failure.subject}",
+        "note": failure.note,
+        "held": held,
+        "steps": shown[-_STEPS:],
+        "left_out": max(0, len(shown) - _STEPS),
+        "ended": ended.subject if ended is not None and ended.key != failure.key else "",
+        **scope.place(failure),
+    }
+
+
+def _is_step(action: Done) -> bool:
+    """Return True if an action may have helped: a change, or a command that does more than look."""
+    if action.outcome == FAILED:
+        return False
+    if action.kind in _CHANGES:
+        return True
+    if action.kind != COMMAND:
+        return False
+    if action.name == "git":
+        return not any(action.subject.startswith(each) or f" {each}" in action.subject for each in _GIT_LOOKS)
+    return action.name not in _LOOKS or (action.name == "sed" and " -i" in action.subject)
+
+
+def _friction(scope: Scope) -> dict[str, Any]:
+    found: list[dict[str, Any]] = []
+    for error, _, _ in actions.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS):
+        failures = _kept(scope, actions.with_error(scope.connection, (error,), scope.since))
+        sessions = {scope.origin(each.document).session for each in failures}
+        if len(sessions) < LEAST_SESSIONS:
+            continue
+        agents: dict[str, int] = {}
+        for each in failures:
+            source = scope.origin(each.document).source
+            agents[source] = agents.get(source, 0) + 1
+        best = max((_result(scope, each) for each in failures[:50]), key=_worth)
+        found.append(
+            {
+                "error": error,
+                "failures": len(failures),
+                "sessions": len(sessions),
+                "agents": dict(sorted(agents.items(), key=lambda each: -each[1])),
+                "projects": sorted({scope.origin(each.document).project for each in failures} - {""})[:5],
+                "fix": best if best["held"] else None,
+                **scope.place(failures[0]),
+            }
+        )
+    found.sort(key=lambda each: (-each["sessions"], -each["failures"], each["error"]))
+    return {"different": len(found), ERRORS: found[: scope.limit]}
+
+
+def lines(envelope: dict[str, Any]) -> list[str]:
+    """Return the envelope of ``fix`` as lines of text."""
+    found = envelope[FIXES]
+    if not found:
+        return ["No session met this error."]
+    like = "" if envelope["match"] == "exact" else "Not this very error, but one like it:\n"
+    said = [
+        f"{like}{envelope['error_signature']}",
+        f"met {counted(envelope['failures'], 'time')} in {counted(envelope['sessions'], 'session')};"
+        + (f" ended for good {counted(envelope['fixed'], 'time')}" if envelope["fixed"] else " no fix is recorded"),
+        "",
+    ]
+    for each in found:
+        said += _fix_lines(each, "")
+    return said
+
+
+def _fix_lines(each: dict[str, Any], indent: str) -> list[str]:
+    state = "held" if each["held"] else "came back, or nothing shows that it ended"
+    said = [f"{indent}{state} · {where(each)}", f"{indent}  failed: {one_line(each['command'], 160)}"]
+    if each["left_out"]:
+        said.append(f"{indent}  … {counted(each['left_out'], 'step')} before")
+    said += [f"{indent}  {_step(step)}" for step in each["steps"]]
+    if each["ended"]:
+        said.append(f"{indent}  $ {one_line(each['ended'], 160)}   (worked)")
+    elif each["held"]:
+        said.append(f"{indent}  then the same succeeded")
+    return said
+
+
+def _step(step: dict[str, Any]) -> str:
+    mark = "$" if step["kind"] == COMMAND else step["kind"]
+    often = f"  ({step['times']}×)" if step["times"] > 1 else ""
+    return f"{mark} {one_line(step['subject'], 160)}{often}"
+
+
+def friction_lines(envelope: dict[str, Any]) -> list[str]:
+    """Return the envelope of ``friction`` as lines of text."""
+    if not envelope[ERRORS]:
+        return [f"No error was met in {LEAST_SESSIONS} or more sessions."]
+    said: list[str] = []
+    for each in envelope[ERRORS]:
+        agents = ", ".join(f"{name} {count}" for name, count in each["agents"].items())
+        said += [
+            each["error"],
+            f"  {counted(each['failures'], 'failure')} in {counted(each['sessions'], 'session')} · {agents}",
+            f"  last {where(each)}",
+        ]
+        said += _fix_lines(each["fix"], "  ") if each["fix"] else ["  no fix that held is recorded"]
+        said.append("")
+    return said

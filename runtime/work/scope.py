@@ -1,0 +1,135 @@
+"""What a question about the work is restricted to, and the frame of its answer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from core import clock
+from core.redaction import shown_value
+from core.text import printable_value
+from qmd.index import actions
+from qmd.index.store import open_index, translate
+from runtime.asking import absence
+from runtime.asking.envelope import Freshness, age, uri
+from runtime.asking.request import project_glob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from core.config import Config
+    from core.home import Home
+    from qmd.index.actions import Done, Origin
+
+DEFAULT_LIMIT = 10
+
+
+class Scope:
+    """One question: the index, and the projects, days and number of results that were asked for.
+
+    ``since`` is epoch seconds, 0 for all. ``folder`` is where the question was asked: its project comes first.
+    """
+
+    def __init__(self, home: Home, config: Config, connection: apsw.Connection, now: int) -> None:
+        self.home, self.config, self.connection, self.now = home, config, connection, now
+        self.since, self.limit = 0, DEFAULT_LIMIT
+        self.folder = ""
+        self.project = ""
+        self._documents: set[int] | None = None
+        self._origins: dict[int, Origin] = {}
+
+    def holds(self, document: int) -> bool:
+        """Return True if a document is of the projects that were asked for."""
+        if not self.project:
+            return True
+        if self._documents is None:
+            self._documents = actions.within(self.connection, project_glob(self.project))
+        return document in self._documents
+
+    def load(self, documents: Iterable[int]) -> None:
+        """Read the origins of documents at once."""
+        self._origins.update(actions.origins(self.connection, set(documents) - self._origins.keys()))
+
+    def origin(self, document: int) -> Origin:
+        """Return the origin of a document."""
+        if document not in self._origins:
+            self.load((document,))
+        return self._origins[document]
+
+    def is_here(self, project: str) -> bool:
+        """Return True if the question was asked inside a project, or above it."""
+        here = f"{self.folder}/"
+        return bool(project and self.folder) and (here.startswith(f"{project}/") or f"{project}/".startswith(here))
+
+    def place(self, done: Done) -> dict[str, Any]:
+        """Return where and when something was done, as the fields of a result."""
+        origin = self.origin(done.document)
+        days, text = age(done.at, self.now)
+        return {
+            "uri": uri(origin.collection, origin.path),
+            "line": done.line,
+            "turn": done.turn,
+            "title": origin.title,
+            "project": origin.project,
+            "source": origin.source,
+            "date": clock.iso(done.at),
+            "age_days": days,
+            "age": text,
+        }
+
+    def is_clean(self) -> bool:
+        """Return True if the redaction policy hides nothing of any document that was looked at."""
+        return all(origin.is_clean for origin in self._origins.values())
+
+
+def answer(
+    home: Home,
+    config: Config,
+    ask: Callable[[Scope], dict[str, Any]],
+    results: str,
+    *,
+    project: str = "",
+    since: int = 0,
+    limit: int = DEFAULT_LIMIT,
+) -> dict[str, Any]:
+    """Return the envelope of a question: what ``ask`` returns, framed, fit to be shown to people and agents.
+
+    ``results`` names the list that is empty if nothing was found; ``error`` is then ``no_results``. Raises
+    EngineMissing, and what SQLite's failures are translated into.
+    """
+    connection = open_index(home.index)
+    try:
+        connection.execute("BEGIN")
+        scope = Scope(home, config, connection, clock.now())
+        scope.project, scope.since, scope.limit = project, since, limit
+        scope.folder = os.getcwd()
+        found = ask(scope)
+        connection.execute("COMMIT")
+        fresh = Freshness(home, config, connection)
+        if fresh.complete and not found[results]:
+            absence.require_indexed(home, config, connection)
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
+    cleaned = printable_value(found) if scope.is_clean() else shown_value(found)
+    envelope: dict[str, Any] = {"schema": 1, "ok": True}
+    if not found[results]:
+        envelope["error"] = "no_results"
+    return {**envelope, **cleaned, "freshness": fresh.envelope()}
+
+
+def where(found: dict[str, Any]) -> str:
+    """Return the place of a result in one line."""
+    project = str(found["project"]).rstrip("/").rpartition("/")[2]
+    return " · ".join(filter(None, (found["age"], project, f"{found['uri']}:{found['line']}")))
+
+
+def seconds(duration: int | None) -> str:
+    """Return a duration in ms as people say it, "" for None."""
+    if duration is None:
+        return ""
+    whole = duration / 1000
+    return f"{whole:.0f} s" if whole < 120 else f"{whole / 60:.0f} min"

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.errors import BadQuery
+from runtime.work.fix import fix, friction, friction_lines, lines
+from tests.runtime.index_fixture import Shelf
+from tests.runtime.work.sessions import did
+
+MISSING = "  ! Exit code 1\n  ! ModuleNotFoundError: No module named 'yaml'\n"
+
+
+def ask(shelf: Shelf, error: str, **within: Any) -> dict[str, Any]:
+    return fix(shelf.home, shelf.config, error, **within)
+
+
+def test_what_was_done_between_the_error_and_the_success_is_the_fix(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}- Bash: cat setup.py\n- Bash: pip install pyyaml\n- Bash: pytest -q\n")
+    envelope = ask(shelf, "ModuleNotFoundError: No module named 'yaml'")
+    (found,) = envelope["fixes"]
+    assert (envelope["match"], envelope["failures"], envelope["fixed"]) == ("exact", 1, 1)
+    assert found["held"] is True
+    assert [step["subject"] for step in found["steps"]] == ["pip install pyyaml"]
+    assert found["ended"] == "pytest -q"
+    assert "  $ pip install pyyaml" in lines(envelope)
+
+
+def test_an_error_that_came_back_was_not_fixed(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}- Bash: touch x\n- Bash: pytest\n- Bash: make\n{MISSING}")
+    did(shelf, "b", f"- Bash: pytest\n{MISSING}- Bash: pip install pyyaml\n- Bash: pytest\n", ago=9)
+    found = ask(shelf, "ModuleNotFoundError: No module named 'yaml'")["fixes"]
+    assert [each["held"] for each in found] == [True, False]
+
+
+def test_a_whole_output_can_be_pasted(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}")
+    output = 'Traceback (most recent call last):\n  File "/b.py", line 9, in f\n    import yaml\n' + (
+        "ModuleNotFoundError: No module named 'yaml'\nmake: *** [Makefile:3: test] Error 1\n"
+    )
+    assert ask(shelf, output)["failures"] == 1
+
+
+def test_a_like_error_is_marked_as_such(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}- Bash: pip install pyyaml\n- Bash: pytest\n")
+    envelope = ask(shelf, "ModuleNotFoundError: No module named 'tomli'")
+    assert envelope["match"] == "similar"
+    assert lines(envelope)[0].startswith("Not this very error")
+
+
+def test_an_unknown_error_gives_nothing(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}")
+    envelope = ask(shelf, "segmentation fault")
+    assert (envelope["error"], envelope["fixes"], envelope["match"]) == ("no_results", [], None)
+    with pytest.raises(BadQuery):
+        ask(shelf, "  ")
+
+
+def test_friction_is_an_error_of_three_sessions_and_a_subagent_is_no_session(shelf: Shelf) -> None:
+    broken = f"- Bash: pytest\n{MISSING}"
+    did(shelf, "a", broken)
+    did(shelf, "b", broken, ago=2)
+    did(shelf, "agent-1", broken, ago=2, parent="b")
+    assert friction(shelf.home, shelf.config)["errors"] == []
+    did(shelf, "c", f"{broken}- Bash: pip install pyyaml\n- Bash: pytest\n", ago=3, source="codex")
+    (found,) = friction(shelf.home, shelf.config)["errors"]
+    assert (found["failures"], found["sessions"], found["agents"]) == (4, 3, {"claude": 3, "codex": 1})
+    assert [step["subject"] for step in found["fix"]["steps"]] == ["pip install pyyaml"]
+    assert "4 failures in 3 sessions" in "\n".join(friction_lines(friction(shelf.home, shelf.config)))
