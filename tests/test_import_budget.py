@@ -217,7 +217,7 @@ def test_a_warm_question_imports_no_engine_and_a_cold_one_no_socket(indexed: Hom
 
 def test_a_question_in_a_pipe_does_not_import_what_a_terminal_needs(indexed: Home) -> None:
     imported = of_brain("ask", "walrus")
-    assert imported - OURS - STANDARD - OF_APSW == {"cli.ask_output"}
+    assert imported - OURS - STANDARD - OF_APSW == {"cli.ask_output", "runtime.asking.wording"}
 
 
 def test_a_run_that_finds_nothing_new_imports_nothing_to_read_with(indexed: Home, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cli import render
-from cli.ask_output import behind
 from cli.context import Context
 from cli.spec import Args, Command, Option, whole
 from core import clock, config
@@ -14,6 +13,7 @@ from core.counting import counted
 from core.errors import NO_RESULTS, OK
 from core.text import one_line, printable_value
 from runtime.asking import recent
+from runtime.asking.wording import behind
 from runtime.dates.day_option import parse_day
 
 if TYPE_CHECKING:

@@ -1,0 +1,95 @@
+"""What an answer says to people besides its hits: where each comes from, why nothing was found, how far it is behind.
+
+Texts of documents are one line and printable here, so that a surface cannot forget it.
+"""
+
+from __future__ import annotations
+
+from core.text import one_line, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+NEAREST = "Nothing clearly answers this. Nearest:"
+LESS_CLEAR = "--- less clear from here on ---"
+
+
+def line(text: str) -> str:
+    """Return text of a document on one line: it can neither drive the terminal nor pass for a line of ours."""
+    return one_line(printable(text))
+
+
+def snippet(hit: dict[str, Any]) -> list[str]:
+    """Return the lines of a hit that answer, without blank ones."""
+    return [shown for raw in hit["snippet"].splitlines() if (shown := printable(raw).rstrip())]
+
+
+def begins_rest(hit: dict[str, Any], envelope: dict[str, Any]) -> bool:
+    """Return True if the scores fall off before this hit; another engine says nothing about that."""
+    return bool(envelope["hits"]) and hit["rank"] == envelope.get("clear", 0) + 1 > 1
+
+
+def about(item: dict[str, Any]) -> str:
+    """Return when and where a hit, or an item of a list, is from, and the score of a hit."""
+    age = f"{item['age']} ({item['date'][:10]})" if item["date"] else "of unknown age"
+    parts = [age, item["type"], item["source"] or item["collection"], item["trust"], project(item["project"])]
+    said = " · ".join(dict.fromkeys(line(part) for part in parts if part))
+    return f"{said} · score {item['score']:.2f}" if "score" in item else said
+
+
+def project(path: str | None) -> str:
+    """Return a project by the end of its path: the whole of it is in --json and in the document."""
+    return "/".join(path.rstrip("/").split("/")[-2:]) if path else ""
+
+
+def where(hit: dict[str, Any]) -> str:
+    """Return the uri and the docid of a hit, and of its other representations."""
+    said = f"{line(hit['uri'])}:{hit['line']}  {hit['docid']}"
+    for other in hit.get("representations", ())[1:]:
+        said += f"  (also {line(other['uri'])}:{other['line']}, {other['trust']})"
+    return said
+
+
+def nothing(envelope: dict[str, Any], within: Sequence[str] = ()) -> list[str]:
+    """Return why there are no hits, and what would show more: the restrictions first, as they leave out the most.
+
+    ``within`` are the restrictions as they are typed: ``--source claude``.
+    """
+    lines = []
+    if within:
+        lines.append(line(f"Asked only within {' '.join(within)}: leave that out to ask all of memory."))
+    place = "there" if within else "in memory"
+    days = envelope.get("days")
+    if days:
+        from runtime.asking.absence import days_sentence
+
+        lines.append(days_sentence(days, within=bool(within)))
+        if not days["documents"]:
+            return lines
+    if envelope.get("abstained"):
+        lines.append(f"Nothing {place} is relevant enough. Other words may find more.")
+    else:
+        explain = ", or `brain explain` to see what is indexed"
+        lines.append(f"Nothing {place} matches. Try fewer or other words{'' if within else explain}.")
+    return lines
+
+
+def behind(found: dict[str, Any], fix: str) -> list[str]:
+    """Return a line about transcripts that no run has read; ``found`` is an envelope's ``freshness``."""
+    lexical = found["lexical"]
+    if lexical["as_of"] is None:
+        return ["No index run has ended yet, so there may be more: brain index"]
+    if not lexical["pending"]:
+        return []
+    many = lexical["pending"] > 1
+    what = f"At least {lexical['pending']} transcripts" if many else "A transcript or a collection"
+    return [f"{what} changed since {lexical['as_of']}: {fix}"]
+
+
+def took(envelope: dict[str, Any]) -> str:
+    """Return how many hits there are, how long they took, and how the question was read."""
+    count = len(envelope["hits"])
+    hits = "1 hit" if count == 1 else f"{count} hits"
+    return f"{hits} in {envelope['took_ms']:.0f} ms ({envelope['route']['reason']})"
