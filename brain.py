@@ -36,6 +36,7 @@ GROUPS = {
         "handoff": "hand the state of a session to another agent",
         "injected": "list what agents were given from memory, and reject a line",
         "web": "look at your memory in the browser",
+        "tui": "look at your memory on the terminal",
     },
     "work": {
         "how": "show how this machine really runs a program: what succeeded, and how often it failed",

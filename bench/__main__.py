@@ -21,6 +21,7 @@ from bench import (
     recall,
     safety,
     sources,
+    tui,
     vectors,
     warm,
     watch,
@@ -30,8 +31,8 @@ from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    """ask warm hooks handover index qmd embed chrome code sources redaction archive vectors doctor watch web locomo
-    sets""".split()
+    """ask warm hooks handover index qmd embed chrome code sources redaction archive vectors doctor watch web tui
+    locomo sets""".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
 
@@ -87,6 +88,8 @@ def main(argv: list[str] | None = None) -> int:
             watch.measure(report, quick=arguments.quick)
         if "web" in suites:
             web.measure(report, quick=arguments.quick)
+        if "tui" in suites:
+            tui.measure(report, quick=arguments.quick)
         if "code" in suites:
             code.measure(report, quick=arguments.quick)
         if "locomo" in suites:

@@ -19,7 +19,7 @@ SHARED = ROOT.parent / "shared"
 DATA = ROOT / "bench" / "data"
 NOWHERE = DATA / "no-sessions"
 
-_ROOMS = ("core", "ingest", "qmd", "runtime", "web", "cli", "ops", "evals")
+_ROOMS = ("core", "ingest", "qmd", "runtime", "web", "tui", "cli", "ops", "evals")
 # ru_maxrss is in KiB on Linux, in bytes on macOS (getrusage(2)).
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cli.ask_output import behind
 from cli.context import Context, write
 from cli.spec import Args, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK
+from runtime.asking.wording import behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ def test_a_page_that_is_named_exists(page: Path) -> None:
 
 
 def test_a_page_that_the_code_names_exists() -> None:
-    rooms = ("core", "ingest", "qmd", "runtime", "web", "cli", "ops", "evals")
+    rooms = ("core", "ingest", "qmd", "runtime", "web", "tui", "cli", "ops", "evals")
     sources = [
         ROOT / "brain.py",
         ROOT / "collections.yml",

@@ -11,7 +11,7 @@ from ops.checks.citations import citations, defined, wrong
 ROOT = Path(__file__).resolve().parent.parent
 MAP = (ROOT / "MAP.md").read_text(encoding="utf-8")
 CITATIONS = citations(MAP)
-ROOMS = ("core", "ingest", "qmd", "runtime", "web", "cli", "ops", "evals")
+ROOMS = ("core", "ingest", "qmd", "runtime", "web", "tui", "cli", "ops", "evals")
 PLACES = ("tests", "bench", "demo", "skills", "launchd", "logs")
 
 

@@ -16,7 +16,7 @@ import pytest
 from core.version import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("core", "ingest", "qmd", "runtime", "web", "cli", "ops", "evals")
+ROOMS = ("core", "ingest", "qmd", "runtime", "web", "tui", "cli", "ops", "evals")
 
 
 @pytest.fixture(scope="module")

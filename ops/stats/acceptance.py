@@ -42,7 +42,7 @@ THRESHOLDS: dict[str, float] = {
 CONTINUE, PIVOT, TEARDOWN = "continue", "pivot", "teardown"
 # The commands by which somebody uses the memory; indexing and checking are what the memory does for itself.
 USES = ("ask", "recent", "inbox", "inbox_write", "why", "show", "trace", "add", "export")
-_PEOPLE = ("terminal", "web")
+_PEOPLE = ("terminal", "web", "tui")
 _AGENTS = ("claude-code", "mcp")
 _ARM = "ask"
 RECALL = "recall"

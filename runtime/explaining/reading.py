@@ -189,8 +189,8 @@ def _part(turn: Turn, kind: str, line: int) -> Part:
     return turn.parts[-1]
 
 
-def prompts(lines: list[str]) -> list[tuple[int, int, str]]:
-    """Return (line, number, first words) of the turns in which a person speaks."""
+def prompts(lines: list[str], most: int = _MOST_PROMPTS) -> list[tuple[int, int, str]]:
+    """Return (line, number, first words) of the turns in which a person speaks; of more than ``most``, every nth."""
     found: list[tuple[int, int, str]] = []
     for index, line in enumerate(lines):
         opened = TURN.match(line) if line.startswith("## [") else None
@@ -198,7 +198,7 @@ def prompts(lines: list[str]) -> list[tuple[int, int, str]]:
             continue
         words = next((text for text in lines[index + 1 : index + 20] if text.strip()), "")
         found.append((index + 1, int(opened[1]), one_line(words.lstrip("#> \\"), _PROMPT_LENGTH)))
-    if len(found) > _MOST_PROMPTS:
-        step = -(-len(found) // _MOST_PROMPTS)
+    if len(found) > most:
+        step = -(-len(found) // most)
         found = found[::step]
     return found

@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 # Sources, in ``ingest``, have tables of their own.
-SOURCES = [ROOT / "brain.py", *(path for room in ("core", "qmd", "runtime", "web", "cli", "ops", "evals", "bench")
-                                for path in (ROOT / room).rglob("*.py"))]  # fmt: skip
+ROOMS = ("core", "qmd", "runtime", "web", "tui", "cli", "ops", "evals", "bench")
+SOURCES = [ROOT / "brain.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
 TABLES = re.compile(r"\b(?:from|join|into|update)\s+(?:main\.)?(?:documents|content|brain_facts)\b", re.IGNORECASE)
 
 
