@@ -113,6 +113,10 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         ("", "~/.var/app/dev.zed.Zed/data", ("zed/threads",)),
         ("LOCALAPPDATA", "", ("Zed/threads",)),
     ),
+    "droid": (("", "~/.factory", ("sessions",)),),
+    "grok": (("GROK_HOME", "~/.grok", ("sessions",)),),
+    "antigravity": (("", "~/.gemini", ("antigravity*/brain", "antigravity*/conversations")),),
+    "hermes": (("HERMES_HOME", "~/.hermes", ("state.db", "sessions", "profiles/*/state.db", "profiles/*/sessions")),),
     "shell": (
         ("HISTFILE", "", ()),
         ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
@@ -154,6 +158,10 @@ RESUME = {
     "goose": ("goose session --resume --session-id", ""),
     "aider": ("", ""),
     "zed": ("", ""),
+    "droid": ("droid --resume", ""),
+    "grok": ("grok --resume", ""),
+    "antigravity": ("", ""),
+    "hermes": ("hermes --resume", ""),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

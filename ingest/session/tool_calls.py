@@ -310,7 +310,7 @@ _NAMES = {
         """,
     "Read": """
         read read_file read_file_v2 view view_image list_dir list_directory list_dir_v2 ls list read_many_files
-        read_files list_files list_code_definition_names
+        read_files list_files list_code_definition_names view_file view_file_outline
         """,
     "Edit": """
         edit edit_file edit_file_v2 multiedit multi_edit replace search_replace str_replace str_replace_editor
@@ -323,7 +323,7 @@ _NAMES = {
         """,
     "WebSearch": "web_search websearch google_web_search web_search_call",
     "WebFetch": "web_fetch webfetch fetch read_web_page fetch_url",
-    "Task": "task spawn_agent agent subagent delegate task_v2 sessions_spawn",
+    "Task": "task spawn_agent spawn_subagent agent subagent delegate task_v2 sessions_spawn",
     "TodoWrite": "todowrite todo_write update_plan write_todos manage_todo_list update_todo update_todo_list",
     "AskUserQuestion": "ask_user ask_question request_user_input askuserquestion question",
     "ExitPlanMode": "exit_plan_mode create_plan",

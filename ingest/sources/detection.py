@@ -13,8 +13,8 @@ from typing import Any
 CLAUDE = "a transcript of Claude Code's: --source claude reads it"
 CODEX = "a transcript of Codex CLI's: --source codex reads it"
 PI = "a transcript of Pi's or OpenClaw's: --source pi or openclaw reads it"
-DROID = "a session of Factory Droid's, which no source reads"
-GROK = "a session of Grok's, which no source reads"
+DROID = "a session of Factory Droid's: --source droid reads it"
+GROK = "a session of Grok's: --source grok reads it"
 _SPEAKERS = ("user", "assistant", "system")
 
 

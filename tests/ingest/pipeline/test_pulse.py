@@ -95,6 +95,10 @@ TRANSCRIPTS = {
     "goose": ".local/share/goose/sessions/sessions.db",
     "aider": ".aider.chat.history.md",
     "zed": ".local/share/zed/threads/threads.db",
+    "droid": ".factory/sessions/-p/5f0c0000.jsonl",
+    "grok": ".grok/sessions/%2Fp/5f0c0000/chat_history.jsonl",
+    "antigravity": ".gemini/antigravity/brain/5f0c0000/.system_generated/logs/transcript.jsonl",
+    "hermes": ".hermes/state.db",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

@@ -21,13 +21,17 @@ from ingest.session.session import COMMAND, INTERRUPT, PROMPT
 from ingest.session.user_text import UserText
 from ingest.sources.aider import parser as aider
 from ingest.sources.amp import user_text as amp
+from ingest.sources.antigravity import parser as antigravity
 from ingest.sources.claude import user_text as claude
 from ingest.sources.cline import user_text as cline
 from ingest.sources.codex import user_text as codex
 from ingest.sources.copilot import user_text as copilot
 from ingest.sources.cursor import parser as cursor
+from ingest.sources.droid import parser as droid
 from ingest.sources.gemini import user_text as gemini
 from ingest.sources.goose import parser as goose
+from ingest.sources.grok import parser as grok
+from ingest.sources.hermes import parser as hermes
 from ingest.sources.openclaw import user_text as openclaw
 from ingest.sources.opencode import user_text as opencode
 from ingest.sources.pi import user_text as pi
@@ -36,6 +40,10 @@ from ingest.sources.qwen import parser as qwen
 EXTRACT: dict[str, Callable[[str], UserText]] = {
     "aider": aider.extract_user_text,
     "amp": amp.extract_user_text,
+    "antigravity": antigravity.extract_user_text,
+    "droid": droid.extract_user_text,
+    "grok": grok.extract_user_text,
+    "hermes": hermes.extract_user_text,
     "claude": claude.extract_user_text,
     "cline": cline.extract_user_text,
     "codex": codex.extract_user_text,

@@ -1,0 +1,1 @@
+"""Antigravity: journals of steps."""

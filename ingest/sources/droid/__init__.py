@@ -1,0 +1,1 @@
+"""Factory Droid: journals of sessions, and what `droid exec` prints."""

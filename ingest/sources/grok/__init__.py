@@ -1,0 +1,1 @@
+"""Grok CLI: journals of messages, and a file that describes each."""

@@ -1,0 +1,1 @@
+"""Hermes: a database of sessions; before it one document a session."""

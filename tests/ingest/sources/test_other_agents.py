@@ -1,0 +1,133 @@
+"""Tools whose sessions are messages of a model's API, or steps: each case is the files that a tool writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.home import Home
+from ingest import registry
+from ingest.pipeline.run import run
+from tests.ingest.sources.cases import Case, cases, check, document, ingest, odd_values, parsed
+from tests.ingest.sources.databases import database
+from tests.ingest.sources.journals import write, written
+from tests.ingest.transcripts import corpus
+
+# Tool → a record around an odd value, and the record with words that must stay.
+ODD: dict[str, tuple[str, Any]] = {
+    "droid": ("s1.jsonl", lambda odd: [
+        {"type": "session_start", "id": "s1", "cwd": odd},
+        {"type": "message", "id": "m1", "message": {"role": "assistant", "content": odd}},
+        {"type": "tool_result", "session_id": "s1", "value": odd}, odd,
+        {"type": "message", "id": "m2", "message": {"role": "user", "content": "Still here"}}]),
+    "grok": ("s1/chat_history.jsonl", lambda odd: [
+        {"type": "assistant", "content": odd, "tool_calls": odd}, {"type": "reasoning", "summary": odd},
+        {"type": "backend_tool_call", "kind": odd}, odd,
+        {"type": "user", "content": "Still here", "prompt_index": 0}]),
+    "antigravity": ("s1.jsonl", lambda odd: [
+        {"step_index": 0, "type": "PLANNER_RESPONSE", "tool_calls": odd, "thinking": odd},
+        {"step_index": 1, "type": "RUN_COMMAND", "status": odd, "content": odd}, odd,
+        {"step_index": 2, "type": "USER_INPUT", "content": "<USER_REQUEST>\nStill here\n</USER_REQUEST>"}]),
+    "hermes": ("s1.json", lambda odd: {"session_id": "s1", "model": odd, "messages": [
+        {"role": "assistant", "content": odd, "tool_calls": odd}, odd, {"role": "tool", "content": odd},
+        {"role": "user", "content": "Still here"}]}),
+}  # fmt: skip
+
+
+def _case(tool: str) -> list[Any]:
+    return [pytest.param(tool, param.values[0], id=f"{tool}: {param.id}") for param in cases(tool)]
+
+
+@pytest.mark.parametrize(("tool", "case"), [each for tool in ODD for each in _case(tool)])
+def test_a_session_says(tmp_path: Path, tool: str, case: Case) -> None:
+    check(case, parsed(registry.source(tool), written(tmp_path, case)))
+
+
+@given(
+    st.sampled_from(sorted(ODD)), odd_values("type role content text name id args function arguments action summary")
+)
+def test_no_shape_of_a_value_stops_the_session(tmp_path_factory: pytest.TempPathFactory, tool: str, odd: Any) -> None:
+    name, make = ODD[tool]
+    found = parsed(registry.source(tool), write(tmp_path_factory.getbasetemp() / tool / name, make(odd)))
+    assert any("Still here" in body for _, body in found.documents.values())
+
+
+@pytest.mark.parametrize("tool", sorted(ODD))
+def test_another_tools_document_is_skipped_with_a_reason(tmp_path: Path, tool: str) -> None:
+    name, _ = ODD[tool]
+    path = write(tmp_path / name, [{"song": 1}] if name.endswith("l") else {"song": 1})
+    found = parsed(registry.source(tool), path)
+    assert (found.documents, found.reading.skipped[:4]) == ({}, "not ")
+
+
+def test_a_droid_is_read_again_when_its_settings_change(home: Home, tmp_path: Path) -> None:
+    said = {"type": "message", "id": "m1", "message": {"role": "user", "content": "Mend the lock"}}
+    write(tmp_path / "s1.jsonl", [{"type": "session_start", "id": "s1", "cwd": "/x"}, said])
+    ingest(home, "droid", tmp_path)
+    write(tmp_path / "s1.settings.json", {"model": "opus", "tokenUsage": {"outputTokens": 9}})
+    assert ingest(home, "droid", tmp_path).ingested == 1
+    meta, _ = document(home, "droid__s1")
+    assert (meta["models"], meta["output_tokens"]) == (["opus"], 9)
+
+
+def test_a_grok_subagent_has_the_parent_that_links_it(home: Home, tmp_path: Path) -> None:
+    project = tmp_path / "%2Fhome%2Fme%2Fapi"
+    said = {"type": "user", "content": "Count files", "prompt_index": 0}
+    write(project / "child-1/chat_history.jsonl", [said])
+    write(
+        project / "child-1/summary.json",
+        {"info": {"id": "child-1"}, "session_kind": "subagent", "agent_name": "explore"},
+    )
+    write(project / "parent-1/chat_history.jsonl", [{**said, "content": "Mend the lock"}])
+    link = {"parent_session_id": "parent-1", "child_session_id": "child-1", "description": "Count"}
+    write(project / "parent-1/subagents/child-1/meta.json", link)
+    ingest(home, "grok", tmp_path)
+    meta, _ = document(home, "grok__child-1")
+    assert (meta["parent"], meta["agent_type"], meta["task"]) == ("parent-1", "explore", "Count")
+    assert meta["project"] == document(home, "grok__parent-1")[0]["project"] == "/home/me/api"
+    made = corpus(home)
+    assert run(home, "grok", from_archive=True, trust_stat=False).failed_files == 0
+    assert corpus(home) == made
+
+
+def test_a_conversation_of_antigravity_is_read_once_and_closed_ones_say_why(home: Home, tmp_path: Path) -> None:
+    logs = tmp_path / "antigravity/brain/c1/.system_generated/logs"
+    step = {"step_index": 0, "type": "USER_INPUT", "content": "<USER_REQUEST>\nMend the lock\n</USER_REQUEST>"}
+    write(logs / "transcript.jsonl", [step])
+    write(logs / "transcript_full.jsonl", [step])
+    write(tmp_path / "antigravity/brain/c1/notes.jsonl", [{"song": 1}])
+    (tmp_path / "antigravity/conversations").mkdir()
+    (tmp_path / "antigravity/conversations/c1.pb").write_bytes(b"\0\1")
+    ledger = ingest(home, "antigravity", tmp_path)
+    assert (list(corpus(home)), ledger.ingested) == (["antigravity__c1.md"], 1)
+    assert sorted(reason.partition(",")[0] for reason in ledger.skipped) == [
+        "encrypted", "the same conversation as in transcript_full.jsonl"
+    ]  # fmt: skip
+
+
+def test_hermes_database_has_the_conversation_that_is_left(home: Home, tmp_path: Path) -> None:
+    call = [{"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": '{"command": "npm test"}'}}]
+    rows = [
+        {"role": "user", "content": "Mend the lock", "active": 1},
+        {"role": "assistant", "content": "", "tool_calls": call, "active": 1},
+        {"role": "tool", "content": '{"exit_code": 1, "output": "1 failed"}', "tool_call_id": "c1", "active": 1},
+        {"role": "user", "content": "Sing", "active": 0},
+    ]
+    head = {"id": "h1", "source": "cli", "model": "opus", "started_at": 1_777_367_643.5, "title": "The lock",
+        "model_config": {"cwd": "/home/me/api"}, "output_tokens": 7}  # fmt: skip
+    held = [{"id": n, "session_id": "h1", "timestamp": 1_777_367_644.0 + n, **row} for n, row in enumerate(rows)]
+    database(tmp_path / "state.db", sessions=[head], messages=held)
+    assert ingest(home, "hermes", tmp_path).unknown == {}
+    meta, body = document(home, "hermes__h1")
+    assert (meta["title"], meta["project"], meta["surface"], meta["output_tokens"]) == (
+        "The lock",
+        "/home/me/api",
+        "cli",
+        7,
+    )
+    assert "- terminal: npm test\n  ! Exit code 1\n  ! 1 failed" in body
+    assert "Sing" not in body
