@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import signal
@@ -35,12 +36,32 @@ settings.load_profile("quick")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+
+def _in_memory() -> bool:
+    """Return True if Linux's file system in memory has room for a run, about 1.5 GB, and runs the scripts it holds."""
+    try:
+        free = os.statvfs("/dev/shm")
+    except OSError:
+        return False
+    room = free.f_bavail * free.f_frsize > 4 << 30 and not free.f_flag & os.ST_NOEXEC
+    return room and os.access("/dev/shm", os.W_OK | os.X_OK)
+
+
+# Tests sync thousands of files, which a disk makes wait. pytest reads this variable for the folder of all tmp_path.
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _in_memory():
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = "/dev/shm"
+
 ROOT = Path(__file__).resolve().parent.parent
 # A background job of a shell starts with SIGINT ignored, and so would each process that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # As every entry point of the product does, for the code that tests call without one (tests/ops/test_private.py).
 private_process()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of garbage collection: millions of objects, which stay to the end."""
+    gc.freeze()
 
 
 _NUMBERS = itertools.count()
@@ -148,16 +169,22 @@ def forks() -> Iterator[Forks]:
 def brain(forks: Forks, program: Brain) -> Brain:
     """Run a command in a process of its own: ``brain("ask", "x", "--json", stdin="", env={}, timeout=60)``.
 
-    The process is a fork of one that has imported the product. A test of how the program starts takes ``program``.
+    The process is a fork of one that has imported the product; ``code`` is Python that it runs before the command. A
+    test of how the program starts takes ``program``.
     """
 
     def run(
-        *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60, cwd: str | None = None
+        *words: str,
+        stdin: str = "",
+        env: dict[str, str] | None = None,
+        timeout: float = 60,
+        cwd: str | None = None,
+        code: str = "",
     ) -> subprocess.CompletedProcess[str]:
         environ = {**os.environ, **(env or {})}
         if not forks.fits(environ):
-            return program(*words, stdin=stdin, env=env, timeout=timeout, cwd=cwd)
-        return forks.run(words, stdin, environ, timeout, cwd or os.getcwd())
+            return program(*words, stdin=stdin, env=env, timeout=timeout, cwd=cwd, code=code)
+        return forks.run(words, stdin, environ, timeout, cwd or os.getcwd(), code)
 
     return run
 
@@ -167,11 +194,16 @@ def program() -> Brain:
     """Start the real program, from the interpreter on; called as ``brain`` is."""
 
     def run(
-        *words: str, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 60, cwd: str | None = None
+        *words: str,
+        stdin: str = "",
+        env: dict[str, str] | None = None,
+        timeout: float = 60,
+        cwd: str | None = None,
+        code: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
+        entry = f"import sys; sys.path.insert(0, sys.argv.pop(1))\n{code}\nimport brain; brain.entry()"
         return subprocess.run(
-            [sys.executable, "-c", code, str(ROOT), *words],
+            [sys.executable, "-c", entry, str(ROOT), *words],
             input=stdin,
             capture_output=True,
             text=True,
@@ -180,5 +212,29 @@ def program() -> Brain:
             env={**os.environ, **(env or {})},
             check=False,
         )
+
+    return run
+
+
+# Linux's capabilities(7) and prctl(2): no capability now, and none for the programs that the process starts.
+_GIVE_UP = """
+import ctypes
+system = ctypes.CDLL(None)
+PR_CAPBSET_DROP, VERSION_3 = 24, 0x20080522
+for number in range(64):
+    system.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
+assert system.capset((ctypes.c_uint32 * 2)(VERSION_3, 0), (ctypes.c_uint32 * 6)()) == 0
+"""
+
+
+@pytest.fixture
+def bound(brain: Brain) -> Brain:
+    """Run a command as a user whom modes bind: root gives up what lets it write everywhere."""
+    is_root = os.geteuid() == 0
+    if is_root and sys.platform != "linux":
+        pytest.skip("root writes everywhere, and only Linux has capabilities that it can give up")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return brain(*words, timeout=300, code=_GIVE_UP if is_root else "")
 
     return run

@@ -56,9 +56,9 @@ class Forks:
         return _at_start(environ) == self._environ
 
     def run(
-        self, words: Sequence[str], stdin: str, environ: Mapping[str, str], timeout: float, cwd: str
+        self, words: Sequence[str], stdin: str, environ: Mapping[str, str], timeout: float, cwd: str, code: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``brain`` with arguments ``words``; ``timeout`` in seconds.
+        """Run ``brain`` with arguments ``words`` after the Python ``code``; ``timeout`` in seconds.
 
         Raises:
             subprocess.TimeoutExpired: The process ran longer, and was killed.
@@ -66,7 +66,7 @@ class Forks:
         pipes = [os.pipe() for _ in range(4)]
         (theirs_in, ours_in), *outputs = pipes
         given = [theirs_in, *(write for _, write in outputs)]
-        request = json.dumps([words, dict(environ), cwd], default=os.fspath).encode()
+        request = json.dumps([words, dict(environ), cwd, code], default=os.fspath).encode()
         with self._lock:
             socket.send_fds(self._channel, [struct.pack("q", len(request))], given)
             self._channel.sendall(request)
@@ -85,8 +85,8 @@ class Forks:
         finally:
             for descriptor in (out, err, status):
                 os.close(descriptor)
-        code = os.waitstatus_to_exitcode(ended)
-        return subprocess.CompletedProcess(words, code, _text(printed), _text(complained))
+        ended_with = os.waitstatus_to_exitcode(ended)
+        return subprocess.CompletedProcess(words, ended_with, _text(printed), _text(complained))
 
 
 def _at_start(environ: Mapping[str, str]) -> dict[str, str]:
@@ -165,13 +165,14 @@ def serve() -> None:
     for number, each in enumerate(given):
         os.dup2(each, number)
         os.close(each)
-    words, environ, cwd = json.loads(request)
+    words, environ, cwd, code = json.loads(request)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
     time.tzset()
     sys.argv[1:] = words
     brain = importlib.import_module("brain")
+    exec(code, {})
     vars(brain)["_START"] = time.perf_counter()
     brain.entry()
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,32 +16,40 @@ from brain import main
 from core import sqlite
 from core.home import Home
 from ops.backup import backup
+from tests import homes
 from tests.conftest import Brain
 from tests.ingest.archive.test_rows import cursor
 from tests.test_concurrency import check_integrity, session, transcripts
 
-ROOT = Path(__file__).resolve().parent.parent
-_ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
 _SESSIONS = 6
 _LIMITS = (0, 20_000, 120_000)
 
 Done = subprocess.CompletedProcess[str]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return transcripts(tmp_path / "transcripts", range(_SESSIONS))
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> homes.Stage:
+    """Six sessions and a note, indexed."""
+
+    def build(folder: Path) -> None:
+        homes.run("index", "--from", str(transcripts(folder / "transcripts", range(_SESSIONS))), "--queue")
+        homes.run("inbox", "the pelican landed")
+
+    return homes.Stage(tmp_path_factory.mktemp("faults"), build)
 
 
 @pytest.fixture
-def filled(home: Home, folder: Path, brain: Brain) -> Iterator[Home]:
-    """Six sessions and a note; what a test has closed is opened again."""
-    assert brain("index", "--from", str(folder), "--queue", "--json").returncode == 0
-    assert brain("inbox", "the pelican landed", "--json").returncode == 0
-    yield home
-    for path in [Path(home.root), *sorted(Path(home.root).rglob("*"))]:
-        if not path.is_symlink():
-            path.chmod(0o700 if path.is_dir() else 0o600)
+def filled(stage: homes.Stage) -> Iterator[Home]:
+    """The home of the stage, which is ``BRAIN_HOME``."""
+    folder = stage.reset()
+    with homes.environment(folder):
+        yield Home(str(folder / "home"))
+
+
+@pytest.fixture
+def folder(filled: Home, stage: homes.Stage) -> Path:
+    """The transcripts that the home has read."""
+    return stage.folder / "transcripts"
 
 
 def documents(home: Home) -> dict[str, bytes]:
@@ -55,27 +60,14 @@ def documents(home: Home) -> dict[str, bytes]:
     }
 
 
-def with_room(limit: int, *words: str) -> Done:
-    """The real program, in which no file may grow beyond ``limit`` bytes."""
-    return subprocess.run(
-        [sys.executable, "-c", _ENTRY, str(ROOT), *words],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )  # fmt: skip
+@pytest.fixture
+def with_room(brain: Brain) -> Brain:
+    """``with_room(20_000, "index")`` runs a command in which no file may grow beyond so many bytes."""
 
+    def run(limit: int, *words: str) -> Done:
+        return brain(*words, code=f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))")
 
-def bound(*words: str) -> Done:
-    """The real program as a user whom modes bind: root gives up what lets it write everywhere."""
-    prefix: list[str] = []
-    if os.geteuid() == 0:
-        setpriv = shutil.which("setpriv")
-        if setpriv is None:
-            pytest.skip("root writes everywhere, and there is no setpriv (util-linux) to stop that")
-        prefix = [setpriv, "--bounding-set=-all", "--inh-caps=-all"]
-    return subprocess.run(
-        [*prefix, sys.executable, "-c", _ENTRY, str(ROOT), *words],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return run
 
 
 def said(done: Done, *codes: int) -> str:
@@ -106,7 +98,7 @@ COMMANDS: dict[str, Callable[[Path], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_full_disk_loses_nothing(filled: Home, folder: Path, tmp_path: Path, brain: Brain, name: str) -> None:
+def test_a_full_disk_loses_nothing(filled: Home, folder: Path, brain: Brain, with_room: Brain, name: str) -> None:
     words = COMMANDS[name](folder)
     before = documents(filled)
     transcripts(folder, range(_SESSIONS), turns=9)
@@ -133,9 +125,9 @@ def test_a_full_disk_loses_nothing(filled: Home, folder: Path, tmp_path: Path, b
 
 @pytest.mark.parametrize("limit", [20_000, 60_000, 100_000, 200_000])
 def test_a_limit_of_file_sizes_is_named_with_the_command_that_lifts_it(
-    home: Home, folder: Path, tmp_path: Path, limit: int
+    tmp_path: Path, with_room: Brain, limit: int
 ) -> None:
-    done = with_room(limit, "index", "--from", str(folder))
+    done = with_room(limit, "index", "--from", str(transcripts(tmp_path / "transcripts", range(_SESSIONS))))
     assert "SQLite:" not in done.stderr, done.stderr
     if done.returncode:
         assert "ulimit -f" in said(done, 99)
@@ -163,7 +155,9 @@ def _with_log(home: Home) -> None:
 
 @pytest.mark.parametrize("command", ["ask", "recent", "why", "show"])
 @pytest.mark.parametrize("leave", [_without_log, _with_empty_log, _with_log])
-def test_one_can_still_ask_on_a_full_disk(filled: Home, command: str, leave: Callable[[Home], None]) -> None:
+def test_one_can_still_ask_on_a_full_disk(
+    filled: Home, with_room: Brain, command: str, leave: Callable[[Home], None]
+) -> None:
     leave(filled)
     name = Path(next(iter(documents(filled)))).name
     words = {"ask": ["topic3 harvest"], "why": ["topic3"], "show": [name], "recent": ["--since", "2000-01-01"]}[command]
@@ -185,7 +179,7 @@ def _close(home: Home) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_home_that_may_not_be_written_to_is_said_to_be_one(
-    filled: Home, folder: Path, brain: Brain, name: str
+    filled: Home, folder: Path, brain: Brain, bound: Brain, name: str
 ) -> None:
     before = {path: path.read_bytes() for path in Path(filled.root).rglob("*") if path.is_file()}
     transcripts(folder, range(_SESSIONS), turns=9)
@@ -205,7 +199,7 @@ def test_a_home_that_may_not_be_written_to_is_said_to_be_one(
     assert brain(*COMMANDS[name](folder)).returncode == 0
 
 
-def test_a_document_that_may_not_be_read_is_named_and_not_left_out_of_a_backup(filled: Home) -> None:
+def test_a_document_that_may_not_be_read_is_named_and_not_left_out_of_a_backup(filled: Home, bound: Brain) -> None:
     closed = Path(filled.path("brain", f"{session(2)}.md"))
     closed.chmod(0)
     assert f"brain/{session(2)}.md" in said(bound("backup"), 64)
@@ -214,7 +208,7 @@ def test_a_document_that_may_not_be_read_is_named_and_not_left_out_of_a_backup(f
     assert bound("backup", "--json").returncode == 0
 
 
-def test_a_folder_of_backups_that_may_not_be_written_to_is_named(filled: Home, tmp_path: Path) -> None:
+def test_a_folder_of_backups_that_may_not_be_written_to_is_named(filled: Home, tmp_path: Path, bound: Brain) -> None:
     disk = tmp_path / "disk"
     disk.mkdir(mode=0o500)
     assert str(disk) in said(bound("backup", "--to", str(disk)), 64)
@@ -222,7 +216,7 @@ def test_a_folder_of_backups_that_may_not_be_written_to_is_named(filled: Home, t
     disk.chmod(0o700)
 
 
-def test_restoring_onto_a_full_disk_leaves_the_home_as_it_was(filled: Home, brain: Brain) -> None:
+def test_restoring_onto_a_full_disk_leaves_the_home_as_it_was(filled: Home, brain: Brain, with_room: Brain) -> None:
     path = json.loads(brain("backup", "--json").stdout)["path"]
     before = documents(filled)
     for limit in (0, 3_000, 30_000):

@@ -16,7 +16,6 @@ from ingest.sources.chrome import archive as chrome_archive
 from tests import homes
 from tests.conftest import Brain
 from tests.test_concurrency import transcripts
-from tests.test_faults import bound
 
 _GIT = ["git", "-c", "user.name=ana", "-c", "user.email=ana@example.org", "-c", "init.defaultBranch=main"]
 FILES = (
@@ -91,7 +90,7 @@ SHORT = ("index.sqlite", "raw/catalogue.sqlite", "state/tombstones.json", "state
     ("place", "mode"), [pytest.param(*each, marks=() if each[0] in SHORT else pytest.mark.long) for each in PLACES]
 )
 def test_what_may_not_be_written_is_named_with_its_chmod_and_never_moved(
-    folder: Path, brain: Brain, place: str, mode: int
+    folder: Path, brain: Brain, bound: Brain, place: str, mode: int
 ) -> None:
     path = folder / "home" / place
     before = path.read_bytes() if path.is_file() else b""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,21 +18,18 @@ from runtime.capture.capture import capture
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked
 from runtime.distill.run import run as distil
+from tests.conftest import Brain
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 
-ROOT = Path(__file__).resolve().parents[3]
 SAID = "tokens refresh sixty seconds early, under one lock"
-# The real program, which dies in the moment before the index hears of a document.
+# The program dies in the moment before the index hears of a document.
 KILLED = """
-import os, signal, sys
-sys.path.insert(0, sys.argv.pop(1))
+import os, signal
 from runtime.capture import documents
 def killed(*given):
     os.kill(os.getpid(), signal.SIGKILL)
 documents.index_file = documents.drop_file = killed
-import brain
-brain.entry()
 """
 
 
@@ -47,10 +42,8 @@ def shelf(home: Home) -> Shelf:
     return shelf
 
 
-def _killed(*words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(ROOT), *words], capture_output=True, text=True, check=False
-    )
+def _killed(brain: Brain, *words: str) -> None:
+    done = brain(*words, code=KILLED)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
@@ -84,8 +77,10 @@ NEXT = [_distil, _note, _index]
 
 
 @pytest.mark.parametrize("heals", NEXT)
-def test_a_killed_distill_is_healed_by_the_next_command(shelf: Shelf, heals: Callable[[Shelf], None]) -> None:
-    _killed("distill", "qmd://brain/one.md", "--llm", "extractive")
+def test_a_killed_distill_is_healed_by_the_next_command(
+    shelf: Shelf, brain: Brain, heals: Callable[[Shelf], None]
+) -> None:
+    _killed(brain, "distill", "qmd://brain/one.md", "--llm", "extractive")
     assert _files(shelf.home.path("distilled")) == ["one.md"]
     assert _indexed(shelf, "distilled") == []
     heals(shelf)
@@ -93,15 +88,17 @@ def test_a_killed_distill_is_healed_by_the_next_command(shelf: Shelf, heals: Cal
     assert _notes(shelf.home) == []
 
 
-def test_a_killed_distill_is_healed_by_itself(shelf: Shelf) -> None:
-    _killed("distill", "--llm", "extractive")
+def test_a_killed_distill_is_healed_by_itself(shelf: Shelf, brain: Brain) -> None:
+    _killed(brain, "distill", "--llm", "extractive")
     distil(shelf.home, shelf.config, Extractive(), Asked())
     assert _indexed(shelf, "distilled") == ["one.md", "two.md"]
 
 
 @pytest.mark.parametrize("heals", NEXT)
-def test_a_killed_note_is_healed_by_the_next_command(shelf: Shelf, heals: Callable[[Shelf], None]) -> None:
-    _killed("inbox", SAID)
+def test_a_killed_note_is_healed_by_the_next_command(
+    shelf: Shelf, brain: Brain, heals: Callable[[Shelf], None]
+) -> None:
+    _killed(brain, "inbox", SAID)
     (path,) = _files(shelf.home.inbox)
     assert _indexed(shelf, "inbox") == []
     heals(shelf)
@@ -109,8 +106,8 @@ def test_a_killed_note_is_healed_by_the_next_command(shelf: Shelf, heals: Callab
     assert _notes(shelf.home) == []
 
 
-def test_a_note_that_was_killed_and_is_repeated_has_no_twin(shelf: Shelf) -> None:
-    _killed("inbox", SAID, "--project", "")
+def test_a_note_that_was_killed_and_is_repeated_has_no_twin(shelf: Shelf, brain: Brain) -> None:
+    _killed(brain, "inbox", SAID, "--project", "")
     with pytest.raises(Refused, match="says the same"):
         capture(shelf.home, SAID)
     assert len(_files(shelf.home.inbox)) == 1
@@ -118,9 +115,9 @@ def test_a_note_that_was_killed_and_is_repeated_has_no_twin(shelf: Shelf) -> Non
         assert len(asker.ask(SAID, Request(collections=["inbox"]))["hits"]) == 1
 
 
-def test_a_killed_removal_leaves_nothing_in_the_index(shelf: Shelf) -> None:
+def test_a_killed_removal_leaves_nothing_in_the_index(shelf: Shelf, brain: Brain) -> None:
     entry = capture(shelf.home, SAID)
-    _killed("inbox", "rm", entry.entry_id, "--yes")
+    _killed(brain, "inbox", "rm", entry.entry_id, "--yes")
     assert (_files(shelf.home.inbox), len(_indexed(shelf, "inbox"))) == ([], 1)
     _distil(shelf)
     assert _indexed(shelf, "inbox") == []

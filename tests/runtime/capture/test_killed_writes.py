@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,12 +13,10 @@ from tests.conftest import Brain
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 
-ROOT = Path(__file__).resolve().parents[3]
-# The real program, which dies when it calls one function: before or after it, or when it renames a document.
+# The program dies when it calls one function: before or after it, or when it renames a document.
 KILLED = """
-import importlib, os, signal, sys
-sys.path.insert(0, sys.argv.pop(1))
-module, name, when = sys.argv.pop(1).split()
+import importlib, os, signal
+module, name, when = "{point}".split()
 place = importlib.import_module(module)
 real = getattr(place, name)
 def killed(*given):
@@ -30,8 +26,6 @@ def killed(*given):
         real(*given)
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(place, name, killed)
-import brain
-brain.entry()
 """
 RENAME = ["os rename before", "os rename after"]
 INDEX = [
@@ -60,9 +54,7 @@ def test_a_killed_write_leaves_no_twin_and_nothing_that_no_index_knows(
     article = tmp_path / "walrus.md"
     article.write_text("# The walrus\n\nIt sleeps on the ice.\n")
     words = [word.format(article=article) for word in COMMANDS[name][0]]
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(ROOT), point, *words], capture_output=True, text=True, check=False
-    )
+    done = brain(*words, code=KILLED.replace("{point}", point))
     assert done.returncode == -signal.SIGKILL, (done.returncode, done.stdout, done.stderr)
 
     if repaired_by == "index":
