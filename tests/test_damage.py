@@ -19,7 +19,7 @@ from qmd.index import damage as damage_of
 from tests import damage
 from tests.test_concurrency import session, transcripts
 
-SESSIONS = 12
+SESSIONS = 10
 QUESTIONS = ("topic3 harvest", "quiet valleys", "puffin landed")
 TREES = (
     "sqlite_schema",
@@ -76,7 +76,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with sessions and a note, which tests copy."""
     place = tmp_path_factory.mktemp("template")
-    folder = transcripts(place / "sessions", range(SESSIONS), turns=6)
+    folder = transcripts(place / "sessions", range(SESSIONS), turns=3)
     before = {name: os.environ.get(name) for name in ("BRAIN_HOME", "HOME", "CLAUDE_CONFIG_DIR")}
     os.environ.update(BRAIN_HOME=str(place / "home"), HOME=str(place), CLAUDE_CONFIG_DIR=str(folder))
     try:
