@@ -314,7 +314,7 @@ def entry() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a locale may lack a character
-    if sys.argv[1:2] == ["ask"] or sys.argv[1:3] == ["hook", "stop"]:
+    if sys.argv[1:2] == ["ask"] or sys.argv[1:3] in (["hook", "stop"], ["hook", "guard"]):
         gc.disable()  # one answer or one small transcript, and it ends: collecting would cost a tenth of it
     try:
         if "_ARGCOMPLETE" in os.environ:

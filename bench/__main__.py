@@ -14,6 +14,7 @@ from bench import (
     doctor,
     embed,
     engine,
+    guard,
     handover,
     hooks,
     index,
@@ -31,7 +32,7 @@ from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    """ask warm hooks handover index qmd embed chrome code sources redaction archive vectors doctor watch web tui
+    """ask warm hooks guard handover index qmd embed chrome code sources redaction archive vectors doctor watch web tui
     locomo sets""".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
@@ -64,6 +65,8 @@ def main(argv: list[str] | None = None) -> int:
         if "hooks" in suites:
             hooks.measure(report, quick=arguments.quick)
             recall.measure(report, quick=arguments.quick)
+        if "guard" in suites:
+            guard.measure(report, quick=arguments.quick)
         if "handover" in suites:
             handover.measure(report)
         if "index" in suites:

@@ -8,6 +8,10 @@ from cli.context import Context, write
 from cli.spec import Args, Command, Option
 from core.errors import OK, BrainError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 COMMAND = Command(
     "hook",
     "entry point for installed hooks (reads hook JSON from stdin)",
@@ -28,12 +32,19 @@ COMMAND = Command(
             "put what the memory holds on the prompt into the context",
             examples=("brain hook prompt < payload.json",),
         ),
+        Command(
+            "hook guard",
+            "put one line of memory before a command or an edit, or after its failure, into the context",
+            examples=("brain hook guard < payload.json",),
+        ),
         Command("hook drain", "index what hooks have left to be indexed", examples=("brain hook drain",)),
     ),
 )
 
 # The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
-EVENTS = frozenset(("PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"))
+EVENTS = frozenset(
+    """PostToolUseFailure PreCompact PreToolUse SessionEnd SessionStart Stop SubagentStop UserPromptSubmit""".split()
+)
 
 
 def run(args: Args, context: Context) -> int:
@@ -69,6 +80,9 @@ def _run(args: Args, context: Context) -> None:
         if args.json:
             context.emit({"schema": 1, "ok": True, **done})
         return
+    if verb == "guard":
+        _guard(given, context)
+        return
     from runtime.hooks import recall
 
     spoken = recall.speak(context.home, verb, given, misses_only=verb == "session-start" and args.misses)
@@ -80,6 +94,25 @@ def _run(args: Args, context: Context) -> None:
 
         output = {"hookEventName": "SessionStart" if verb == "session-start" else "UserPromptSubmit"}
         write(json.dumps({"hookSpecificOutput": {**output, "additionalContext": spoken.text}}) + "\n")
+
+
+def _guard(given: dict[str, Any], context: Context) -> None:
+    """Write the guard's line, if there is one. Without a decision in the output, the call goes on as it is."""
+    from runtime.guard import guard
+    from runtime.hooks import hooks
+
+    folder, path = given.get("cwd"), given.get("transcript_path")
+    names = [each if isinstance(each, str) else "" for each in (path, folder)]
+    if hooks.excluded(context.home, *names):
+        context.fields["outcome"] = "excluded"
+        return
+    line = guard.speak(context.home, given)
+    context.fields["n_hits"] = int(bool(line))
+    if line:
+        import json
+
+        output = {"hookEventName": given["hook_event_name"], "additionalContext": line}
+        write(json.dumps({"hookSpecificOutput": output}) + "\n")
 
 
 def _reason(message: str) -> str:

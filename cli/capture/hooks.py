@@ -15,7 +15,9 @@ _WHERE = (
     Option("--project", help="the settings of the project you are in: .claude/settings.json"),
     Option("--settings", metavar="FILE", default="", convert=text_path, help="this settings file"),
 )
-_EVENTS = Option("--events", metavar="A,B", default="stop", help="which hooks: stop, session-start, prompt (stop)")
+_EVENTS = Option(
+    "--events", metavar="A,B", default="stop", help="which hooks: stop, session-start, prompt, guard (stop)"
+)
 
 COMMAND = Command(
     "hooks",
@@ -24,7 +26,7 @@ COMMAND = Command(
         "Put the brain's hooks into a Claude Code settings file, or take them out. Nothing else in the file changes,\n"
         "and a copy of the old file is kept below state/backup. `stop` indexes a session as each of its turns ends.\n"
         "If a session was left out, the next session gets a notice. `session-start` and `prompt` put recalled memory\n"
-        "into the context."
+        "into the context. `guard` adds one line before a command or an edit, or after its failure, where it is sure."
     ),
     commands=(
         Command(

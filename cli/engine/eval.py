@@ -108,12 +108,28 @@ COMPARE = Command(
     ),
 )
 
-COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUILD, REPORT, COMPARE))
+GUARD = Command(
+    "eval guard",
+    "replay sessions, and count how often the guard is right",
+    description=(
+        "Index the sessions below a folder in a scratch home, and play the later half of them against a memory of\n"
+        "those before: the guard is asked before each command and edit, and after each failure. Prints how many lines\n"
+        "were right by a set of labelled moments, how many fired falsely, and which repeated failures were foreseen."
+    ),
+    options=(
+        Option("--data", metavar="DIR", help="a folder with folders named after sources", convert=file_path),
+        Option("--labels", metavar="FILE", help="labelled moments (those of the samples)", convert=file_path),
+    ),
+    examples=("brain eval guard --data ../shared/samples", "brain eval guard --data ../shared/samples --json"),
+)
+
+COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUILD, REPORT, COMPARE, GUARD))
 
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    return {"run": _run, "build": _build, "report": _report, "compare": _compare}[args.command.verb](args, context)
+    verbs = {"run": _run, "build": _build, "report": _report, "compare": _compare, "guard": _guard}
+    return verbs[args.command.verb](args, context)
 
 
 def _run(args: Args, context: Context) -> int:
@@ -129,6 +145,29 @@ def _run(args: Args, context: Context) -> int:
         from cli.engine.eval_output import lines
 
         write("\n".join(lines(result)) + "\n")
+    return OK
+
+
+def _guard(args: Args, context: Context) -> int:
+    import tempfile
+    from pathlib import Path
+
+    from core.home import Home
+    from evals.guard import replay
+
+    if not args.data:
+        raise BadInput("brain eval guard needs sessions to replay", GUARD.examples[0])
+    with tempfile.TemporaryDirectory(prefix="brain-guard-") as folder:
+        home = Home(folder)
+        settings = replay.remember(Path(args.data), home)
+        known = replay.labels(Path(args.labels)) if args.labels else replay.labels()
+        found = replay.replay(home, settings, known).as_dict()
+    if args.json:
+        context.emit(found)
+        return OK
+    from cli.engine.eval_output import guard_lines
+
+    write("\n".join(map(printable, guard_lines(shown(found)))) + "\n")
     return OK
 
 

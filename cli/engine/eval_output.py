@@ -151,3 +151,23 @@ def percent(share: float) -> str:
 
 def _share(value: dict[str, Any] | None) -> str:
     return "–" if value is None else percent(value["share"])
+
+
+def guard_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a replay of the guard: each line that it gave, the counts, and the bars."""
+    for item in found["items"]:
+        yield f"{item['verdict']}: {item['document']}:{item['line']} ({item['when']})"
+        yield f"  {item['text']}"
+    judged = found["right"] + found["wrong"]
+    calls = f"{found['calls']:,} calls"
+    yield f"{found['replayed']} of {found['sessions']} sessions replayed: {calls}, {found['lines']} lines"
+    yield f"right: {found['right']} of {judged} labelled lines; {found['unlabelled']} not labelled"
+    yield f"false: {found['wrong']} of {calls}; {found['fired_on_controls']} of {found['controls']} labelled controls"
+    yield (
+        f"foreseen: {found['foreseen']} of {found['repeats']} repeated failures; {found['similar']} had an error"
+        " of the same kind before, in any folder"
+    )
+    for name in ("precision", "false_share", "foreseen_share"):
+        figure = found[name]
+        met = {True: "met", False: "missed", None: "not measured"}[figure["met"]]
+        yield f"{name.replace('_', ' ')}: {figure['value']} (bar {figure['bar']}): {met}"

@@ -36,7 +36,11 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "session-start": {"SessionStart": ("session-start",)},
     "prompt": {"UserPromptSubmit": ("prompt",)},
+    "guard": {"PreToolUse": ("guard",), "PostToolUseFailure": ("guard",)},
 }
+# Event → the tools at whose calls it fires. Claude Code reads a matcher as a regular expression over the tool's name.
+_TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|mcp__.*"
+MATCHERS = {"PreToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
 # Seconds until Claude Code ends a hook: far above the duration of ours, far below a person's patience.
 _TIMEOUT_S = 10
 _RETRIES = 5
@@ -236,7 +240,7 @@ def _adding(text: str, event: str, entry: dict[str, Any]) -> str:
     unit = json_edit.indentation(text)
     top = _top(text)
     members = json_edit.members(text, top)
-    group = {"hooks": [entry]}
+    group = {**({"matcher": MATCHERS[event]} if event in MATCHERS else {}), "hooks": [entry]}
     if "hooks" not in members:
         addition = f'"hooks": {json_edit.dump({event: [group]}, unit)}'
         return json_edit.insert(text, top, list(members.values()), addition, 0)

@@ -1,4 +1,4 @@
-"""Reads and writes of ``brain_actions``: the one place with SQL over what sessions did.
+"""Reads and writes of ``brain_actions``: with ``action_memory``, the one place with SQL over what sessions did.
 
 Functions take a connection and return plain values. All actions are of active documents: those of others are deleted.
 Every function raises apsw.Error.

@@ -134,9 +134,10 @@ CREATE TABLE IF NOT EXISTS brain_actions (
   fix INTEGER,
   PRIMARY KEY (document_id, number)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind);
-CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key);
-CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error) WHERE error <> '';
+CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at);
+CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key, at);
+CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error, at) WHERE error <> '';
+CREATE INDEX IF NOT EXISTS brain_actions_failed ON brain_actions(name, at) WHERE outcome = 'failed';
 CREATE INDEX IF NOT EXISTS brain_actions_said ON brain_actions(kind) WHERE kind IN ('decision', 'rejection');
 """
 _OUR_TABLES = (

@@ -50,10 +50,13 @@ class Item:
     """One text for an agent: ``key`` is what may be given once a session, ``text`` is as the agent reads it.
 
     ``kind`` says what sort of line it is (``dead end``, ``decision``, …), ``reason`` why it is given, ``about`` what
-    the agent was doing, which its next words repeat anyway.
+    the agent was doing, which its next words repeat anyway. ``is_clean``: no text in it has a secret, as it comes from
+    documents that the present redaction policy has gone through.
     """
 
-    __slots__ = ("about", "characters", "collection", "docid", "key", "kind", "line", "path", "reason", "text")
+    __slots__ = (
+        "about", "characters", "collection", "docid", "is_clean", "key", "kind", "line", "path", "reason", "text",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -67,12 +70,13 @@ class Item:
         reason: str = "",
         about: str = "",
         characters: int = 0,
+        is_clean: bool = False,
     ) -> None:
         self.text, self.line, self.docid = text, line, docid
         self.collection, _, self.path = uri.removeprefix("qmd://").partition("/")
         self.key = key or uri
         self.kind, self.reason, self.about = kind, reason, about
-        self.characters = characters or len(text)
+        self.characters, self.is_clean = characters or len(text), is_clean
 
 
 def path(home: Home) -> str:
@@ -94,16 +98,14 @@ def add(
     now: float | None = None,
     overhead: int = 0,
 ) -> list[str]:
-    """Record what a session was given and return the ids; the texts are redacted here.
+    """Record what a session was given and return the ids; texts that are not clean are redacted here.
 
     ``overhead``: characters around the items, such as a notice, which count with the first one. Raises OSError.
     """
-    from core.redaction import shown
-
     instant = time.time() if now is None else now
     rows: list[Row] = []
     for item in items:
-        text = shown(item.text)
+        text, key, reason, about = _clean(item)
         rows.append(
             {
                 "schema": 1,
@@ -118,11 +120,11 @@ def add(
                 "path": item.path,
                 "line": item.line,
                 "docid": item.docid,
-                "key": shown(item.key),
+                "key": key,
                 "text": text[:_TEXT],
                 "mark": mark(item.text),
-                "reason": shown(item.reason)[:_REASON],
-                "about": shown(item.about)[:_REASON],
+                "reason": reason[:_REASON],
+                "about": about[:_REASON],
                 "characters": item.characters + (0 if rows else overhead),
                 "tokens": tokens(item.characters + (0 if rows else overhead)),
             }
@@ -264,6 +266,16 @@ def mark(text: str) -> str:
 def unsettled(home: Home) -> list[Row]:
     """Return the injections that no session is known to have used, oldest first."""
     return [row for row in listed(home)[::-1] if not row["used"]]
+
+
+def _clean(item: Item) -> list[str]:
+    """Return the texts of an item without secrets. Redaction takes a hook a third of its time, so only where needed."""
+    texts = [item.text, item.key, item.reason, item.about]
+    if item.is_clean:
+        return texts
+    from core.redaction import shown
+
+    return [shown(text) for text in texts]
 
 
 def _id(session: str, instant: float, key: str, number: int) -> str:

@@ -1,0 +1,80 @@
+"""How failures and people word things: which errors name a fault, which words are a rule, how a command starts.
+
+Imported by a rule only once there is something to judge: compiling the patterns costs more than most moments take.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Failures of an agent's own tools: the tool's message says what to do, and no session's fix is another's.
+_PROTOCOL = re.compile(
+    r"has not been read yet|has been (?:unexpectedly )?modified since|[Ss]tring to replace|does not exist|No such file"
+    r"|[Nn]o such file|EISDIR|ENOENT|exact text|old_string|InputValidation|Invalid tool param|status code \d"
+    r"|syntax error|parse error|no matches found|timed? ?out|[Ii]nterrupted"
+)
+# A signature that names no fault: without these words, fewer than three are left.
+_VAGUE = re.compile(
+    r"<\w+>|\bN\b|[^\w\s]|\b(?:error|errors|command|failed|failure|fail|exit|code|exited|with|task|script|process|status"
+    r"|elifecycle|the|a|an|in|of|to|at|is|job)\b",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 3
+_MISUSED = re.compile(
+    r"(?i)unknown (?:option|flag|argument|command)|unrecognized (?:option|argument)|invalid (?:option|flag|choice)"
+    r"|no such option|usage:|unexpected argument|requires? an argument"
+)
+# Words by which a person says how it is to be done, also next time.
+_RULES = re.compile(
+    r"(?i)\b(?:don'?t|do not|never|always|must(?:n'?t| not)?|should(?:n'?t| not)?|use|instead|prefer|rather than|avoid"
+    r"|only|no longer|not? (?:as|like|with|by) )\b"
+)
+# A person's words that are about this one time, or ask.
+_ONCE = re.compile(
+    r"(?i)\b(?:this (?:branch|pr|time|commit|session|one)|for now|yet|right now|first|wait|hold on|later|again|today"
+    r"|let'?s|can we|i want to see|go on|continue)\b|\?\s*$"
+)
+# What a call's line has behind a file: "(lines 3-9)", "(2 edits)".
+_SUFFIX = re.compile(r" \([^()]*\)$")
+
+# The way to a folder, variables and limits before a program.
+_BEFORE = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +|time +|timeout +\S+ +)+")
+_LAUNCHERS = frozenset(
+    "python python3 uv uvx run exec npx pnpm yarn bun bunx npm poetry pipenv hatch pdm bundle docker compose -m".split()
+)
+_MOST_STARTING = 4
+
+
+def is_telling(error: str) -> bool:
+    """Return True if the signature of an error names a fault of the work, and not only that something failed."""
+    return not _PROTOCOL.search(error) and len(_VAGUE.sub(" ", error).split()) >= _LEAST_WORDS
+
+
+def is_misuse(text: str) -> bool:
+    """Return True if a failure says that the program was called with wrong options."""
+    return _MISUSED.search(text) is not None
+
+
+def is_rule(text: str) -> bool:
+    """Return True if a person's words say how it is to be done from then on, and not only this time."""
+    return _RULES.search(text) is not None and _ONCE.search(text) is None
+
+
+def file_of(argument: str) -> str:
+    """Return the file of a call's argument, without what was done to it."""
+    return _SUFFIX.sub("", argument)
+
+
+def names(said: str, name: str) -> bool:
+    """Return True if a text has a path or a command whole, not as a part of a longer one."""
+    return re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", said) is not None
+
+
+def start(command: str) -> str:
+    """Return how a command starts its program: the words before the arguments, without folders and variables."""
+    kept: list[str] = []
+    for word in _BEFORE.sub("", command.strip()).split()[:_MOST_STARTING]:
+        kept.append(word)
+        if word not in _LAUNCHERS and not word.startswith("-"):
+            break
+    return " ".join(kept)
