@@ -82,6 +82,7 @@ class Document:
 
 class Filters:
     """Which documents may answer. ``fields`` are (name, "=" or "GLOB", value) over the frontmatter, any item of a list.
+    A pattern that begins with ``*/`` also matches a value without a folder: ``*/web`` the value ``web``.
 
     ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
     """
@@ -124,11 +125,12 @@ class Filters:
             bindings.append(self.until)
         for name, operator, value in self.fields:
             # One row a scalar, one an item of a list; true and 3 are compared as they are written.
-            clauses.append(
-                "EXISTS (SELECT 1 FROM json_each(f.fields, ?)"
-                " WHERE CASE WHEN type IN ('true', 'false') THEN type ELSE CAST(value AS TEXT) END"
-                f" {'GLOB' if operator == 'GLOB' else '='} ?)"
-            )
+            found = "CASE WHEN type IN ('true', 'false') THEN type ELSE CAST(value AS TEXT) END"
+            if operator == "GLOB":
+                found = f"'/' || {found} GLOB" if value.startswith("*/") else f"{found} GLOB"
+            else:
+                found += " ="
+            clauses.append(f"EXISTS (SELECT 1 FROM json_each(f.fields, ?) WHERE {found} ?)")
             bindings += [f'$."{name}"', value]
         return " AND ".join(clauses), bindings
 

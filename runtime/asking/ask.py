@@ -18,7 +18,7 @@ from qmd.index import catalogue, store
 from qmd.index.catalogue import Filters
 from runtime.asking import envelope
 from runtime.asking.envelope import Freshness
-from runtime.asking.request import MODES, project_glob, reranks, validate
+from runtime.asking.request import MODES, echoed, project_glob, reranks, validate
 from runtime.asking.request import Request as Request
 from runtime.dates import dates
 
@@ -453,7 +453,7 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "schema": 1,
         "ok": True,
-        "query": inquiry.question,
+        "query": echoed(inquiry.question),
         "route": {"mode": inquiry.mode, "reason": inquiry.reason},
         "took_ms": 0.0,
         "freshness": inquiry.fresh.envelope(),
@@ -526,4 +526,4 @@ def batch(asker: Answering, questions: Iterable[str], request: Request) -> Itera
             failure = error if isinstance(error, BrainError) else store.damaged(error, asker.path)
             if failure is None:
                 failure = Internal(f"{type(error).__name__}: {error}", "ask it alone: brain ask …")
-            yield {**failure.envelope(), "query": encodable(question.strip()[:200])}
+            yield {**failure.envelope(), "query": encodable(echoed(question.strip())[:200])}

@@ -21,6 +21,7 @@ from runtime.asking import absence
 from runtime.asking.ask import Asker, Inquiry, validate_question, wait_ms
 from runtime.asking.chronology import date_boost
 from runtime.asking.envelope import SCHEME, clear, entry
+from runtime.asking.request import echoed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class ForeignAsker(Asker):
         envelope: dict[str, Any] = {
             "schema": 1,
             "ok": True,
-            "query": question,
+            "query": echoed(question),
             "route": {
                 "mode": "strict" if request.strict else "lex",
                 "reason": f"BRAIN_QMD: {self._program} search: {reason}",

@@ -98,7 +98,10 @@ def is_answered_here(home: Home, config: Config, request: Request, environ: Mapp
 
 
 def project_glob(pattern: str) -> str:
-    """Return the SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name."""
+    """Return the SQLite GLOB for a project: a path with wildcards as it is, a bare name as any folder of that name.
+
+    A note may name its project without a folder: ``catalogue.Filters`` lets ``*/name`` match ``name`` as well.
+    """
     if pattern in (".", "..") or pattern.startswith(("./", "../")):
         pattern = os.path.abspath(pattern)
     pattern = os.path.expanduser(pattern).rstrip("/") or "/"
@@ -129,6 +132,68 @@ def validate(query: str, *, literal: bool = False) -> str:
                     f"take it out, or, where you mean it literally: brain ask --literal …{mark}…",
                 )
     return query
+
+
+def echoed(question: str) -> str:
+    """Return a question as an answer repeats it: without secrets.
+
+    The rules for secrets take longer to load than an answer takes. So a question that consists of plain words and short
+    numbers is left as it is; tests compare this shortcut with the rules.
+    """
+    if _is_plain(question):
+        return question
+    from core import redaction
+
+    return redaction.shown(question)
+
+
+# What stands next to a value that is short or made of digits; whole words, and parts of names.
+_TELLING = frozenset(
+    "id pin key code otp tan card user iban cvv cvc ssn seed pan exp tel phone sms dob born tax vat passport mot puk"
+    .split()
+)  # fmt: skip
+_TELLING_PARTS = (
+    "pass", "pwd", "secret", "token", "auth", "login", "cred", "phrase", "account", "heslo", "kennwort", "clave",
+    "contra", "geheim", "licen", "serial", "wallet", "konto", "number", "nummer", "numero", "personal", "recovery",
+)  # fmt: skip
+_JOINTS = "-_./'"
+# A longer word, or a longer one with digits, may be a key; so may several words joined by hyphens.
+_LONGEST_WORD, _LONGEST_PART, _LONGEST_NUMBER, _MOST_HYPHENS = 24, 20, 8, 2
+
+
+def _is_plain(question: str) -> bool:
+    has_digits = False
+    for word in question.split():
+        bare = word.strip("?,.!:;()'\"`")
+        if bare.isalpha() or not bare:
+            if len(bare) > _LONGEST_WORD:
+                return False
+            continue
+        parts = bare
+        for joint in _JOINTS:
+            parts = parts.replace(joint, " ")
+        letters = parts.replace(" ", "")
+        # The value of an option follows it: `-p` may be any tool's password.
+        is_option = word.startswith("-")
+        if is_option and (not word.startswith("--") or not letters.isalpha() or _tells(word)):
+            return False
+        if not letters.isalnum() or bare.count("-") > _MOST_HYPHENS * (1 + is_option):
+            return False
+        if letters.isalpha():
+            if max(map(len, parts.split())) > _LONGEST_PART:
+                return False
+        elif len(bare) > _LONGEST_NUMBER:
+            return False
+        else:
+            has_digits = True
+    return not has_digits or not _tells(question)
+
+
+def _tells(text: str) -> bool:
+    """Return True if a text has a word that stands next to secrets."""
+    lower = text.lower()
+    words = "".join(letter if letter.isalnum() else " " for letter in lower).split()
+    return not _TELLING.isdisjoint(words) or any(part in lower for part in _TELLING_PARTS)
 
 
 def _refuse_unprintable(query: str) -> None:

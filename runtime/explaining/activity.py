@@ -184,18 +184,13 @@ def project(home: Home, config: Config, name: str, *, limit: int = 50, until: in
 
     ``until`` (epoch seconds, exclusive): only those that began before. ``total`` counts all of the project.
     """
-    # A note may name its project as such, without a folder.
-    ways = [(("project", "GLOB", project_glob(name)),), *([(("project", "=", name),)] if "/" not in name else [])]
+    fields = (("project", "GLOB", project_glob(name)),)
     listed = tuple(each for each, folder in config.collections.items() if folder.trust != "distilled")
     now = clock.now()
     with closing(open_index(home.index)) as connection:
-        total = sum(catalogue.count(connection, Filters(listed, fields=fields)) for fields in ways)
-        found = [
-            Row(row, config)
-            for fields in ways
-            for row in catalogue.newest(connection, Filters(listed, until=until, fields=fields), limit + 1)
-        ]
-        found.sort(key=lambda row: row.ended, reverse=True)
+        total = catalogue.count(connection, Filters(listed, fields=fields))
+        newest = catalogue.newest(connection, Filters(listed, until=until, fields=fields), limit + 1)
+        found = [Row(row, config) for row in newest]
         items = [{**item(row, config, now), "kind": kind_of(row, config)} for row in found[:limit]]
         fresh = Freshness(home, config, connection).envelope()
     answer: dict[str, Any] = {"schema": 1, "ok": True, "project": name, "total": total, "freshness": fresh}
@@ -219,7 +214,8 @@ def _walk(connection: apsw.Connection, config: Config, since: int, project: str)
 
 def is_of(folder: str, project: str) -> bool:
     """Return True if a document of ``folder`` belongs to ``project``: a folder's name, a path or a glob."""
-    return folder == project or fnmatchcase(folder, project_glob(project))
+    glob = project_glob(project)
+    return folder == project or fnmatchcase(f"/{folder}" if glob.startswith("*/") else folder, glob)
 
 
 def _kind(fields: Mapping[str, Any], trust: str) -> tuple[str, int]:

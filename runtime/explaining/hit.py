@@ -19,7 +19,7 @@ from qmd.search.search import Searcher
 from runtime.asking.chronology import date_boost
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri
-from runtime.asking.request import DEFAULT_LIMIT, Request, validate
+from runtime.asking.request import DEFAULT_LIMIT, Request, echoed, validate
 from runtime.explaining.fate import SUFFIX, Fate, fate
 from runtime.resident.answer import answer
 
@@ -81,7 +81,7 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
     envelope: dict[str, Any] = {
         "schema": 1,
         "ok": True,
-        "query": question,
+        "query": echoed(question),
         "uri": own,
         "docid": docid(row.hash),
         "title": row.title,
@@ -170,7 +170,7 @@ def _not_indexed(
     return {
         "schema": 1,
         "ok": True,
-        "query": question,
+        "query": echoed(question),
         "uri": reference,
         "verdict": "not_indexed",
         "why": why,

@@ -25,7 +25,7 @@ from qmd.index.store import open_index, translate
 from qmd.search.search import Searcher
 from runtime.asking import absence
 from runtime.asking.envelope import SCHEME, Freshness, as_shown, entry
-from runtime.asking.request import project_glob, validate
+from runtime.asking.request import echoed, project_glob, validate
 from runtime.distill.distillate import SECTIONS, WORDS
 from runtime.distill.transcript import TURN
 from runtime.distill.words import stem, words
@@ -109,7 +109,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic, "freshness": fresh.envelope()}
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": echoed(topic), "freshness": fresh.envelope()}
     if not newest and not evidence:
         envelope["error"] = "no_results"
     envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]

@@ -114,6 +114,8 @@ def test_filters_by_collection_source_and_project(shelf: Shelf) -> None:
     assert uris(collections=["inbox"]) == ["qmd://inbox/b.md"]
     assert uris(source="claude") == ["qmd://brain/a.md"]
     assert uris(project="api") == ["qmd://brain/a.md"]
+    shelf.put("inbox", "c.md", "walrus", source="note", project="docs")
+    assert uris(project="docs") == ["qmd://inbox/c.md"]
     assert uris(project="*/web/*") == ["qmd://inbox/b.md"]
     with pytest.raises(BadInput, match="no collection"):
         uris(collections=["nope"])

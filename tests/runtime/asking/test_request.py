@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import redaction
 from core.errors import BadQuery
-from runtime.asking.request import MAX_CHARACTERS, validate
+from runtime.asking.request import MAX_CHARACTERS, echoed, validate
+from tests.core.redaction.labelled import positives
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,48 @@ def test_whatever_passes_is_one_printable_line(query: str) -> None:
     assert passed
     assert passed.encode()
     assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in passed)
+
+
+def _key() -> str:
+    return "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"why does {_key()} fail",
+        f"curl -H 'x: {_key()}'",
+        "my pin is 4711",
+        "postgres://u:hunter9x@host/db",
+        "a <private>b</private>",
+    ],
+)
+def test_a_secret_in_a_question_is_not_repeated(question: str) -> None:
+    assert echoed(question) == redaction.shown(question) != question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "why did test_worker_drains fail?",
+        "ECONNREFUSED on port 8025",
+        "what's in runtime/asking/ask.py",
+        "token refresh race",
+        "git commit --no-verify in src/auth/token.py",
+    ],
+)
+def test_a_plain_question_is_repeated_without_the_rules(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "shown", lambda _: "the rules were asked")
+    assert echoed(question) == question
+
+
+@pytest.mark.long
+def test_no_line_that_the_rules_change_is_taken_for_plain() -> None:
+    lines = {line.strip() for case in positives(5) for line in case.text.split("\n")}
+    assert len(lines) > 1000
+    assert {line: echoed(line) for line in lines if echoed(line) != redaction.shown(line)} == {}
+
+
+@given(st.text(max_size=60))
+def test_whatever_is_asked_is_repeated_as_the_rules_show_it(question: str) -> None:
+    assert echoed(question) == redaction.shown(question)
