@@ -67,13 +67,17 @@ def measure(report: Report, *, quick: bool) -> None:
     name = f"web, {corpus.files:,} documents"
     with _serving(environment(corpora.brain(corpus))) as (url, pid):
         client = _Client(url)
+        first: dict[str, float] = {}
         for view, path in _views(client, corpus.questions[0]):
-            client.first_byte(path)
+            first[view] = client.first_byte(path)
             taken = [client.first_byte(path) for _ in range(rounds)]
             p50 = median(taken)
             known = _UNDATED if view == _DAY else ""
             row = Row(f"{name}: first byte of {view}, p50", ms(p50), bar=f"≤ {ms(_FIRST_BYTE_S)}", known=known)
             report.add(row._replace(met=p50 <= _FIRST_BYTE_S))
+        # What a view has counted is kept until the index changes.
+        slowest = max(first, key=lambda view: first[view])
+        report.add(Row(f"{name}: first look, the slowest ({slowest})", ms(first[slowest])))
         taken = [client.first_byte(f"/?q={quote_plus(typed)}") for typed in _typed(corpus.questions)]
         p95 = percentile(taken, 0.95)
         met = p95 <= _RESULTS_S
@@ -97,7 +101,9 @@ def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
     yield "a year", f"/time?year={year['year']}"
     yield _DAY, f"/time/{next(reversed(year['days']), hits[0]['date'][:10])}"
     yield "projects", "/project"
+    yield "files", "/file"
     yield "health", "/health"
+    yield "recall", "/eval"
 
 
 def _typed(questions: Sequence[str]) -> Iterator[str]:

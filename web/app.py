@@ -93,7 +93,7 @@ class Site:
         times, files_view = Times(kept), files.Files(kept)
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(resources("web") / "static")))]
         for path, twin, view in (
-            ("/", "/search.json", search.Search(self._pool).view),
+            ("/", "/search.json", search.Search(self._pool, kept).view),
             ("/time", "/time.json", times.year),
             ("/time/{day}", "/time/{day}.json", times.day),
             ("/s/{reference:path}", "/s/{reference:path}.json", document.view),

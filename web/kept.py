@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-_MOST = 16
+_MOST = 64
 # An answer that also shows what has not been indexed yet is good for so long.
 FRESH_S = 2.0
 

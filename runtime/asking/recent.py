@@ -72,7 +72,7 @@ def recent(
         # One snapshot for the walk and the rows it chose.
         connection.execute("BEGIN")
         walk = _walk(connection, config, since, wanted, limit, everything, synthetic)
-        rows = [_row(connection, config, document) for document in walk.listed]
+        rows = _rows(connection, config, walk.listed)
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
         fresh = Freshness(home, config, connection)
@@ -119,7 +119,7 @@ def sessions(connection: apsw.Connection, config: Config, since: int, limit: int
     if not kept:
         return []
     walk = _walk(connection, config, since, frozenset(kept), limit, everything=False, machine=False)
-    rows = [_row(connection, config, document) for document in walk.listed]
+    rows = _rows(connection, config, walk.listed)
     return [row for row in rows if "commands" not in row.fields]
 
 
@@ -242,6 +242,8 @@ def _places(config: Config, collection: str, limit: int) -> int:
     return max(1, int((folder.quota if folder else _DEFAULT_QUOTA) * limit))
 
 
-def _row(connection: apsw.Connection, config: Config, document: int) -> documents.Row:
-    (row,) = catalogue.rows(connection, catalogue.Filters(), (document,))  # in the snapshot of the walk
-    return documents.Row(row, config)
+def _rows(connection: apsw.Connection, config: Config, listed: Iterable[int]) -> list[documents.Row]:
+    """Return the rows of documents in the order of ``listed``, in the snapshot of the walk."""
+    ids = list(listed)
+    found = {row[0]: documents.Row(row, config) for row in catalogue.rows(connection, catalogue.Filters(), ids)}
+    return [found[document] for document in ids]

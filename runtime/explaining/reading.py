@@ -191,14 +191,13 @@ def _part(turn: Turn, kind: str, line: int) -> Part:
 
 def prompts(lines: list[str], most: int = _MOST_PROMPTS) -> list[tuple[int, int, str]]:
     """Return (line, number, first words) of the turns in which a person speaks; of more than ``most``, every nth."""
+    spoken = [
+        (index, int(opened[1]))
+        for index, line in enumerate(lines)
+        if line.startswith("## [") and (opened := TURN.match(line)) and opened[2] in ("user", "task")
+    ]
     found: list[tuple[int, int, str]] = []
-    for index, line in enumerate(lines):
-        opened = TURN.match(line) if line.startswith("## [") else None
-        if opened is None or opened[2] not in ("user", "task"):
-            continue
+    for index, number in spoken[:: max(1, -(-len(spoken) // most))]:
         words = next((text for text in lines[index + 1 : index + 20] if text.strip()), "")
-        found.append((index + 1, int(opened[1]), one_line(words.lstrip("#> \\"), _PROMPT_LENGTH)))
-    if len(found) > most:
-        step = -(-len(found) // most)
-        found = found[::step]
+        found.append((index + 1, number, one_line(words.lstrip("#> \\"), _PROMPT_LENGTH)))
     return found

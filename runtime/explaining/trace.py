@@ -30,7 +30,7 @@ _SHORTEST = 12
 _TURN = "## ["
 # A raw file is scanned as it is; beyond this many bytes of one line nobody wrote it by hand.
 _LINE_BYTES = 64 * 1024 * 1024
-_TOUCHING = ("Edit: ", "Write: ", "MultiEdit: ", "NotebookEdit: ", "apply_patch: ", "edit: ", "write: ", "patch: ")
+_TOUCHING = tuple(f"- {tool}: " for tool in "Edit Write MultiEdit NotebookEdit apply_patch edit write patch".split())
 _MOST_FILES = 200
 # A person waits: no longer than this for another process's lock.
 _BUSY_MS = 2_000
@@ -182,11 +182,9 @@ def touched(lines: list[str], project: str) -> list[str]:
     """Return the files that the session's tools wrote to, absolute, in the order of their first mention."""
     found: dict[str, None] = {}
     for line in lines:
-        call = line.removeprefix("- ")
-        tool = next((tool for tool in _TOUCHING if line.startswith("- ") and call.startswith(tool)), "")
-        if not tool:
+        if not line.startswith(_TOUCHING):
             continue
-        path = call[len(tool) :].strip()
+        path = line.partition(": ")[2].strip()
         # The number of edits follows the path, in parentheses.
         if path.endswith(")") and " (" in path:
             path = path[: path.rindex(" (")]

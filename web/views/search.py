@@ -18,12 +18,14 @@ from runtime.asking.request import PERSON, Request
 from runtime.dates import dates
 from runtime.dates.day_option import parse_day
 from web.asking import FACETS, ask
+from web.kept import FRESH_S
 from web.rendering import labels, local_day, named_day
 from web.visit import Page
 
 if TYPE_CHECKING:
     from core.config import Config
     from runtime.asking.pool import Pool
+    from web.kept import Kept
     from web.visit import Visit
 
 # Quoting what answers takes some 2 ms a hit.
@@ -34,15 +36,17 @@ _PROJECTS = 8
 
 
 class Search:
-    """The view; ``pool`` has the open indexes that its questions share."""
+    """The view; ``pool`` has the open indexes that its questions share, ``kept`` the newest documents."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    def __init__(self, pool: Pool, kept: Kept) -> None:
+        self._pool, self._kept = pool, kept
 
     def view(self, visit: Visit) -> Page:
         """Answer the question ``q`` within the facets that the address names; without one, list the newest."""
         question = visit.text("q")
-        return _answered(visit, question, self._pool) if question else _lately(visit)
+        if question:
+            return _answered(visit, question, self._pool)
+        return _lately(visit, self._kept.get(visit.home, "lately", lambda: _newest(visit), FRESH_S))
 
 
 def _answered(visit: Visit, question: str, pool: Pool) -> Page:
@@ -115,11 +119,16 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
     )
 
 
-def _lately(visit: Visit) -> Page:
-    """Return the newest documents by day, the projects that they are of, and what the memory holds."""
-    envelope = printable_value(lately(visit.home, visit.config, now=visit.now, limit=_LATEST))
+def _newest(visit: Visit) -> dict[str, Any]:
+    """Return ``lately``, what `brain recent` lists, and ``counts``, the documents of each collection."""
     with closing(open_index(visit.home.index)) as connection:
         counts = catalogue.counts(connection)
+    return {"lately": lately(visit.home, visit.config, now=visit.now, limit=_LATEST), "counts": counts}
+
+
+def _lately(visit: Visit, found: dict[str, Any]) -> Page:
+    """Show the newest documents by day, the projects that they are of, and what the memory holds."""
+    envelope = printable_value(found["lately"])
     days: dict[str, list[dict[str, Any]]] = {}
     for item in envelope["items"]:
         days.setdefault(local_day(item["ended"]), []).append(item)
@@ -131,6 +140,6 @@ def _lately(visit: Visit) -> Page:
         "groups": [(named_day(day, visit.now), items) for day, items in days.items()],
         "projects": projects.most_common(_PROJECTS),
         "labels": labels(projects),
-        "counts": counts,
+        "counts": found["counts"],
     }
     return Page("search", "Search", envelope, more, "recent", {"n_hits": len(envelope["items"])})

@@ -10,6 +10,7 @@ from core.errors import BadInput
 from core.text import printable_value
 from runtime.explaining import activity
 from web import drawing
+from web.kept import FRESH_S
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -51,7 +52,14 @@ class Times:
     def day(self, visit: Visit) -> Page:
         """Show one day."""
         project = visit.text("project")
-        envelope = printable_value(activity.day(visit.home, visit.config, visit.path["day"], project))
+        wanted = visit.path["day"]
+        found = self._kept.get(
+            visit.home,
+            f"day {wanted} {project}",
+            lambda: activity.day(visit.home, visit.config, wanted, project),
+            FRESH_S,
+        )
+        envelope = printable_value(found)
         days = list(self._year(visit, int(envelope["day"][:4]), project)["days"])
         earlier = [day for day in days if day < envelope["day"]]
         later = [day for day in days if day > envelope["day"]]
