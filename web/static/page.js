@@ -106,7 +106,7 @@ async function showStates() {
     const mark = document.createElement("span");
     mark.className = `state ${state}`;
     mark.textContent = state;
-    item.append(mark);
+    item.append(" ", mark);
   }
 }
 if (files) showStates();
