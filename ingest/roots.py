@@ -117,6 +117,13 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "grok": (("GROK_HOME", "~/.grok", ("sessions",)),),
     "antigravity": (("", "~/.gemini", ("antigravity*/brain", "antigravity*/conversations")),),
     "hermes": (("HERMES_HOME", "~/.hermes", ("state.db", "sessions", "profiles/*/state.db", "profiles/*/sessions")),),
+    # As with Aider, the databases of projects are found where sessions worked.
+    "crush": (("", "~", (".crush/crush.db",)),),
+    "continuedev": (("CONTINUE_GLOBAL_DIR", "~/.continue", ("sessions",)),),
+    "kimi": (("KIMI_SHARE_DIR", "~/.kimi", ("sessions",)),),
+    "omp": (("", "~/.omp/agent", ("sessions",)),),
+    "vscode": _of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+    "windsurf": (("", "~", (".windsurf/transcripts", ".codeium/windsurf/cascade")),),
     "shell": (
         ("HISTFILE", "", ()),
         ("", "~", (".zsh_history", ".zhistory", ".histfile", ".bash_history", ".cache/zsh/history")),
@@ -162,6 +169,9 @@ RESUME = {
     "grok": ("grok --resume", ""),
     "antigravity": ("", ""),
     "hermes": ("hermes --resume", ""),
+    **dict.fromkeys(("crush", "continuedev", "vscode", "windsurf", "chatgpt", "claudeai"), ("", "")),
+    "kimi": ("kimi --session", ""),
+    "omp": ("omp --resume", ""),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

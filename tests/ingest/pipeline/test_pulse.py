@@ -99,6 +99,12 @@ TRANSCRIPTS = {
     "grok": ".grok/sessions/%2Fp/5f0c0000/chat_history.jsonl",
     "antigravity": ".gemini/antigravity/brain/5f0c0000/.system_generated/logs/transcript.jsonl",
     "hermes": ".hermes/state.db",
+    "crush": ".crush/crush.db",
+    "continuedev": ".continue/sessions/5f0c0000.json",
+    "kimi": ".kimi/sessions/5f0c/5f0c0000/context.jsonl",
+    "omp": ".omp/agent/sessions/--p--/2026-01-02T03-04-05-000Z_5f0c0000.jsonl",
+    "vscode": ".config/Code/User/workspaceStorage/5f0c/chatSessions/5f0c0000.json",
+    "windsurf": ".windsurf/transcripts/5f0c0000.jsonl",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

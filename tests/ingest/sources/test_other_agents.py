@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.document import split
 from core.home import Home
 from ingest import registry
 from ingest.pipeline.run import run
@@ -17,6 +21,7 @@ from tests.ingest.sources.databases import database
 from tests.ingest.sources.journals import write, written
 from tests.ingest.transcripts import corpus
 
+START = 1_777_367_643
 # Tool → a record around an odd value, and the record with words that must stay.
 ODD: dict[str, tuple[str, Any]] = {
     "droid": ("s1.jsonl", lambda odd: [
@@ -35,6 +40,30 @@ ODD: dict[str, tuple[str, Any]] = {
     "hermes": ("s1.json", lambda odd: {"session_id": "s1", "model": odd, "messages": [
         {"role": "assistant", "content": odd, "tool_calls": odd}, odd, {"role": "tool", "content": odd},
         {"role": "user", "content": "Still here"}]}),
+    "continuedev": ("s1.json", lambda odd: {"sessionId": "s1", "title": odd, "history": [
+        {"message": {"role": "assistant", "content": odd, "toolCalls": odd}, "toolCallStates": [odd]}, odd,
+        {"message": {"role": "user", "content": "Still here"}}]}),
+    "kimi": ("s1/context.jsonl", lambda odd: [
+        {"role": "assistant", "content": odd, "tool_calls": odd}, {"role": "tool", "content": odd}, odd,
+        {"role": "user", "content": "Still here"}]),
+    "windsurf": ("s1.jsonl", lambda odd: [
+        {"type": "planner_response", "planner_response": odd},
+        {"type": "code_action", "code_action": {"path": odd}}, odd,
+        {"type": "user_input", "user_input": {"user_response": "Still here"}}]),
+    "vscode": ("chatSessions/s1.jsonl", lambda odd: [
+        {"kind": 0, "v": {"sessionId": "s1", "customTitle": odd, "requests": [{"message": odd, "response": [odd]}]}},
+        {"kind": 1, "k": odd, "v": odd}, {"kind": 2, "k": ["requests", odd], "v": odd, "i": odd}, odd,
+        {"kind": 1, "k": ["requests"], "v": [{"response": odd, "result": odd}, {"message": {"text": "Still here"}}]}]),
+    "omp": ("s1.jsonl", lambda odd: [
+        {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-04-28T09:00:00.000Z", "cwd": "/x"},
+        {"type": "message", "id": "e0", "message": {"role": "assistant", "content": odd}}, odd,
+        {"type": "message", "id": "e1", "message": {"role": "user", "content": "Still here"}}]),
+    "chatgpt": ("conversations.json", lambda odd: [odd, {"id": "s1", "title": odd, "current_node": "b", "mapping": {
+        "a": {"message": {"author": odd, "content": odd, "metadata": odd}, "children": odd},
+        "b": {"parent": "a", "message": {
+            "author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Still here", odd]}}}}}]),
+    "claudeai": ("conversations.json", lambda odd: [odd, {"uuid": "s1", "name": odd, "chat_messages": [
+        {"sender": "assistant", "content": odd}, odd, {"sender": "human", "content": [odd, "Still here"]}]}]),
 }  # fmt: skip
 
 
@@ -61,7 +90,8 @@ def test_another_tools_document_is_skipped_with_a_reason(tmp_path: Path, tool: s
     name, _ = ODD[tool]
     path = write(tmp_path / name, [{"song": 1}] if name.endswith("l") else {"song": 1})
     found = parsed(registry.source(tool), path)
-    assert (found.documents, found.reading.skipped[:4]) == ({}, "not ")
+    assert found.documents == {}
+    assert found.reading.skipped.startswith(("not a", "no conversations of "))
 
 
 def test_a_droid_is_read_again_when_its_settings_change(home: Home, tmp_path: Path) -> None:
@@ -131,3 +161,96 @@ def test_hermes_database_has_the_conversation_that_is_left(home: Home, tmp_path:
     )
     assert "- terminal: npm test\n  ! Exit code 1\n  ! 1 failed" in body
     assert "Sing" not in body
+
+
+def test_a_kimi_session_has_the_folder_whose_digest_its_own_has(home: Home, tmp_path: Path) -> None:
+    digest = hashlib.md5(b"/home/me/api", usedforsecurity=False).hexdigest()
+    write(tmp_path / "kimi.json", {"work_dirs": [{"path": "/home/me/web"}, {"path": "/home/me/api"}]})
+    said = [{"role": "user", "content": "Mend the lock"}]
+    write(tmp_path / "sessions" / digest / "s1/context.jsonl", said)
+    write(tmp_path / "sessions" / digest / "s1/wire.jsonl", [{"song": 1}])
+    write(tmp_path / "sessions" / digest / "s0.jsonl", said)
+    assert ingest(home, "kimi", tmp_path / "sessions").ingested == 2
+    assert [document(home, f"kimi__{unit}")[0]["project"] for unit in ("s0", "s1")] == ["/home/me/api"] * 2
+    made = corpus(home)
+    (tmp_path / "kimi.json").unlink()
+    assert run(home, "kimi", from_archive=True, trust_stat=False).failed_files == 0
+    assert corpus(home) == made
+
+
+def test_crush_keeps_its_sessions_in_the_project(home: Home, tmp_path: Path) -> None:
+    parts = [
+        ("user", [{"type": "text", "data": {"text": "Mend the lock"}}]),
+        ("assistant", [
+            {"type": "reasoning", "data": {"thinking": "Hm."}}, {"type": "text", "data": {"text": "I run it."}},
+            {"type": "tool_call", "data": {"id": "c1", "name": "bash", "input": '{"command": "npm test"}'}},
+            {"type": "song", "data": {}}]),
+        ("tool", [{"type": "tool_result", "data": {"tool_call_id": "c1", "content": "1 failed", "is_error": True}}]),
+        ("assistant", [{"type": "finish", "data": {"reason": "canceled"}}]),
+    ]  # fmt: skip
+    rows = [
+        {
+            "id": f"m{n}",
+            "session_id": "s1",
+            "role": role,
+            "parts": held,
+            "model": "opus",
+            "created_at": START + n,
+        }
+        for n, (role, held) in enumerate(parts)
+    ]
+    child = {"id": "s1$$c1", "parent_session_id": "s1", "title": "Look", "created_at": START}
+    head = {"id": "s1", "title": "The lock", "completion_tokens": 7, "created_at": START}
+    asked = {**rows[0], "id": "m9", "session_id": "s1$$c1"}
+    database(tmp_path / "api/.crush/crush.db", sessions=[head, child], messages=[*rows, asked])
+    ledger = ingest(home, "crush", tmp_path)
+    assert list(ledger.unknown) == ["part song"]
+    meta, body = document(home, "crush__s1")
+    assert (meta["title"], meta["project"], meta["models"]) == ("The lock", str(tmp_path / "api"), ["opus"])
+    assert "- bash: npm test\n  ! 1 failed" in body
+    assert "interrupted by the user" in body
+    assert sorted(each[0]["parent"] for each in map(_split, corpus(home).values()) if "parent" in each[0]) == ["s1"]
+
+
+def _split(data: bytes) -> tuple[dict[str, Any], str]:
+    return split(data.decode())
+
+
+@pytest.mark.parametrize("tool", ["chatgpt", "claudeai"])
+def test_an_export_is_read_as_it_was_downloaded_and_one_conversation_can_go(
+    home: Home, tmp_path: Path, tool: str
+) -> None:
+    (case, *_) = (param.values[0] for param in cases(tool))
+    (conversation,) = case["files"]["conversations.json"]
+    other = {**conversation, "conversation_id": "c2", "uuid": "c2"}
+    packed = tmp_path / "export.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("data/conversations.json", json.dumps([conversation, other, 7]))
+        file.writestr("data/users.json", "[]")
+    assert ingest(home, tool, packed).ingested == 1
+    made = corpus(home)
+    assert sorted(made) == [f"{tool}__c1.md", f"{tool}__c2.md"]
+    packed.unlink()
+    assert run(home, tool, from_archive=True, trust_stat=False).failed_files == 0
+    assert corpus(home) == made
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04torn", b"PK" + bytes(range(256))])
+def test_a_damaged_zip_is_counted(home: Home, tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "export.zip").write_bytes(data)
+    ledger = ingest(home, "chatgpt", tmp_path)
+    assert (ledger.failed_files, corpus(home)) == (1, {})
+
+
+def test_a_zip_that_grows_beyond_measure_is_refused(home: Home, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", b" " * (300 << 20))
+    ledger = ingest(home, "claudeai", tmp_path)
+    assert ledger.failed_files == 1
+
+
+def test_what_windsurf_encrypts_is_listed_with_that_reason(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "cascade").mkdir()
+    (tmp_path / "cascade/c1.pb").write_bytes(b"\0\1")
+    ledger = ingest(home, "windsurf", tmp_path)
+    assert [reason.partition(":")[0] for reason in ledger.skipped] == ["encrypted by Windsurf"]

@@ -26,16 +26,19 @@ from ingest.sources.claude import user_text as claude
 from ingest.sources.cline import user_text as cline
 from ingest.sources.codex import user_text as codex
 from ingest.sources.copilot import user_text as copilot
+from ingest.sources.crush import parser as crush
 from ingest.sources.cursor import parser as cursor
 from ingest.sources.droid import parser as droid
 from ingest.sources.gemini import user_text as gemini
 from ingest.sources.goose import parser as goose
 from ingest.sources.grok import parser as grok
 from ingest.sources.hermes import parser as hermes
+from ingest.sources.kimi import parser as kimi
 from ingest.sources.openclaw import user_text as openclaw
 from ingest.sources.opencode import user_text as opencode
 from ingest.sources.pi import user_text as pi
 from ingest.sources.qwen import parser as qwen
+from ingest.sources.vscode import parser as vscode
 
 EXTRACT: dict[str, Callable[[str], UserText]] = {
     "aider": aider.extract_user_text,
@@ -44,6 +47,9 @@ EXTRACT: dict[str, Callable[[str], UserText]] = {
     "droid": droid.extract_user_text,
     "grok": grok.extract_user_text,
     "hermes": hermes.extract_user_text,
+    "kimi": kimi.extract_user_text,
+    "crush": crush.extract_user_text,
+    "vscode": vscode.extract_user_text,
     "claude": claude.extract_user_text,
     "cline": cline.extract_user_text,
     "codex": codex.extract_user_text,

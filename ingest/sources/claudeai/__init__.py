@@ -1,0 +1,1 @@
+"""Claude.ai: conversations of an export."""

@@ -1,0 +1,1 @@
+"""Continue: one document a session."""

@@ -1,0 +1,1 @@
+"""Crush: a database in each project."""

@@ -1,0 +1,40 @@
+"""Crush: ``.crush/crush.db`` in the projects that sessions worked in.
+
+Format: ``ingest.sources.crush.parser``.
+"""
+
+from __future__ import annotations
+
+from ingest.roots import RESUME, ROOTS
+from ingest.sources.in_projects import InProjects
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.store import RawStore, SourceFile
+
+
+class Crush(InProjects):
+    """Sessions of Crush and of its subagents."""
+
+    name = "crush"
+    prefix = "crush__"
+    suffixes = (".db",)
+    project_file = ".crush/crush.db"
+    roots = ROOTS["crush"]
+    resume = RESUME["crush"]
+
+    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
+        from ingest.pipeline.databases import with_logs
+
+        return list(with_logs(super().discover(roots)))
+
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
+        from ingest.sources.crush.parser import stream
+
+        yield from stream(path, raw)
+
+
+SOURCE = Crush()

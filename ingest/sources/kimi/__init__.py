@@ -1,0 +1,1 @@
+"""Kimi CLI: the context of each session as JSON Lines."""

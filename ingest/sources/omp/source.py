@@ -1,0 +1,42 @@
+"""omp (oh-my-pi): ``~/.omp/agent/sessions/<project>/<time>_<id>.jsonl``, a tree of entries as Pi has it.
+
+Formats: ``ingest.sources.pi.parser``. Source: can1357/oh-my-pi, packages/coding-agent (``SessionManager``).
+"""
+
+from __future__ import annotations
+
+from ingest.roots import RESUME, ROOTS
+from ingest.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.records import Records
+    from ingest.raw.store import RawStore
+
+
+class Omp(Source):
+    """Transcripts of omp."""
+
+    name = "omp"
+    prefix = "omp__"
+    roots = ROOTS["omp"]
+    resume = RESUME["omp"]
+
+    def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
+        from ingest.pipeline.reading import lines
+        from ingest.sources.pi.parser import Tree, fill, named
+
+        def take(source: Records, reading: Reading) -> None:
+            tree = Tree(reading, self.name, named(path))
+            fill(tree, source, reading)
+            tree.finish()
+            if tree.foreign and not tree.is_headed:
+                reading.dismiss(tree.foreign)
+
+        yield lines(path, raw, take, "not a transcript of omp's")
+
+
+SOURCE = Omp()

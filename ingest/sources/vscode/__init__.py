@@ -1,0 +1,1 @@
+"""Copilot in VS Code: chat sessions as documents or logs of changes."""

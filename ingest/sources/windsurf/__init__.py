@@ -1,0 +1,1 @@
+"""Windsurf: transcripts that its hooks write; conversations themselves are encrypted."""
