@@ -240,22 +240,25 @@ def newest(connection: apsw.Connection, filters: Filters, limit: int) -> list[Ro
     return rows(connection, filters, ending=f"ORDER BY f.ended DESC, d.id LIMIT {limit}")
 
 
-def walk(connection: apsw.Connection, fields: Sequence[str] = (), since: int = 0) -> Iterator[Row]:
+def walk(
+    connection: apsw.Connection, fields: Sequence[str] = (), since: int = 0, *, only_dated: bool = False
+) -> Iterator[Row]:
     """Yield (id, collection, path, hash, date, ended, dated, *fields) of documents, those that ended last first.
 
     ``since`` (epoch seconds) is when they ended at the earliest. ``fields`` are names of the frontmatter; a value is
-    a scalar of SQL, a list its JSON. No text is read.
+    a scalar of SQL, a list its JSON. No text is read. ``only_dated``: only documents with a date of their own.
     """
-    yield from connection.execute(walk_sql(fields), (since,))
+    yield from connection.execute(walk_sql(fields, only_dated=only_dated), (since,))
 
 
-def walk_sql(fields: Sequence[str]) -> str:
+def walk_sql(fields: Sequence[str], *, only_dated: bool = False) -> str:
     """Return the query of ``walk``."""
     wanted = "".join(f""", f.fields ->> '$."{name}"'""" for name in fields)
     return (
         f"SELECT d.id, d.collection, d.path, d.hash, f.date, f.ended, f.dated{wanted}"
         " FROM brain_facts f INDEXED BY brain_facts_ended JOIN documents d ON d.id = f.document_id"
-        " WHERE f.ended >= ? AND d.active = 1 ORDER BY f.ended DESC, f.document_id"
+        f" WHERE f.ended >= ? AND d.active = 1{' AND f.dated = 1' if only_dated else ''}"
+        " ORDER BY f.ended DESC, f.document_id"
     )
 
 

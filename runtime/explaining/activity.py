@@ -202,10 +202,10 @@ def project(home: Home, config: Config, name: str, *, limit: int = 50, until: in
 def _walk(connection: apsw.Connection, config: Config, since: int, project: str) -> Iterator[Tally]:
     """Yield the dated documents that ended since, the last first; no symbol, no distillate, nothing synthetic."""
     trusts = {name: folder.trust for name, folder in config.collections.items()}
-    for _, collection, _, _, began, ended, dated, *values in catalogue.walk(connection, _FIELDS, since):
+    for _, collection, _, _, began, ended, _, *values in catalogue.walk(connection, _FIELDS, since, only_dated=True):
         fields = dict(zip(_FIELDS, values, strict=True))
         folder = fields["project"] if isinstance(fields["project"], str) else ""
-        if not dated or fields["synthetic"] == 1 or (project and not is_of(folder, project)):
+        if fields["synthetic"] == 1 or (project and not is_of(folder, project)):
             continue
         kind, count = _kind(fields, trusts.get(collection, "note"))
         if kind:
