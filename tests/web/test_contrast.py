@@ -72,7 +72,8 @@ def test_text_has_the_contrast_that_aa_asks_for(dark: bool) -> None:
     colours = _variables(dark)
     pairs = [(ink, behind) for ink in INKS for behind in BEHIND]
     low = {
-        pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in [*pairs, ("ink", "mark"), ("onaccent", "accent")]
+        pair: contrast(colours[pair[0]], colours[pair[1]])
+        for pair in [*pairs, ("ink", "mark"), ("accent", "mark"), ("onaccent", "accent")]
     }
     assert {pair: round(value, 2) for pair, value in low.items() if value < _TEXT} == {}
 

@@ -382,3 +382,18 @@ def test_why_lists_one_project_and_draws_what_replaced_what(stocked: Shelf, brow
     assert "Compute tides when asked" in drawn
     assert [entry["title"] for entry in browser.json("/why.json?project=harbour")["entries"]] == ["Feed gulls at noon"]
     assert "<svg" not in browser.get("/why?project=harbour")
+
+
+def test_a_resident_process_that_does_not_answer_is_passed_by(home: Home, browser: Browser) -> None:
+    Path(home.socket).parent.mkdir(parents=True, exist_ok=True)
+    Path(home.socket).write_bytes(b"")
+    assert browser.json("/search.json?q=tide+table")["hits"]
+    row = telemetry.last(home, "ask")
+    assert row is not None
+    assert row["warm"] is False
+
+
+def test_a_question_is_repeated_without_its_secret(browser: Browser) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    assert token not in str(browser.json(f"/search.json?q=tide+{token}"))
+    assert token not in str(browser.json(f"/why.json?topic=tide+{token}"))
