@@ -189,15 +189,46 @@ def noted_resume(source: str, home: Home) -> tuple[str, str]:
     return next(((command, surface) for name, command, surface in rows if name == source), ("", ""))
 
 
-def expand(rows: Iterable[Sequence[Any]], environ: Mapping[str, str]) -> list[str]:
-    """Return the paths that a table of roots names in an environment, whether or not they exist."""
+def expand(rows: Iterable[Sequence[Any]], environ: Mapping[str, str], known: Folders | None = None) -> list[str]:
+    """Return the paths that a table of roots names in an environment, whether or not they exist.
+
+    ``known`` remembers folders from one table to the next; paths below folders that do not exist are then left out.
+    """
     found: list[str] = []
     for variable, folder, below in rows:
         given = environ.get(variable.rstrip(",")) or folder
         for base in filter(None, _folders(given) if "," in variable else (given,)):
-            base = abspath(expanduser(base))
-            found += [path for part in below for path in _below(base, part)] if below else [base]
+            base = abspath(expanduser(base)) if known is None else known.whole(base)
+            if not below:
+                found.append(base)
+            for part in below:
+                if known is None or known.may_have(base, part):
+                    found += _below(base, part)
     return found
+
+
+class Folders:
+    """What was seen of folders: editors have the same ones in many tables, and most machines have few of them."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, bool] = {}
+        self._whole: dict[str, str] = {}
+
+    def whole(self, folder: str) -> str:
+        """Return the path of a folder as a table names it."""
+        if folder not in self._whole:
+            self._whole[folder] = abspath(expanduser(folder))
+        return self._whole[folder]
+
+    def may_have(self, base: str, part: str) -> bool:
+        """Return False if the first folder of a place below ``base`` does not exist."""
+        top, found, _ = part.partition("/")
+        if not found or "*" in top or "|" in part:
+            return True
+        path = f"{base}/{top}"
+        if path not in self.there:
+            self.there[path] = exists(path)
+        return self.there[path]
 
 
 def existing(paths: Iterable[str]) -> list[str]:
@@ -218,7 +249,8 @@ def places(home: Home, config: Config | None, environ: Mapping[str, str]) -> dic
     tables: dict[str, Any] = {**ROOTS, **dict((noted(home) or {"tables": ()})["tables"])}
     if None in tables.values():
         return None
-    expanded = {name: expand(rows, environ) for name, rows in tables.items()}
+    known = Folders()
+    expanded = {name: expand(rows, environ, known) for name, rows in tables.items()}
     return there(expanded, {} if config is None else config.sources)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest import registry
+from ingest import registry, roots
 from ingest.raw.store import DISK
 
 
@@ -82,3 +82,12 @@ def test_a_source_names_the_files_that_describe_one_session(tmp_path: Path, sour
     """A tree of OpenCode's has some: see tests/ingest/sources/test_opencode_archive.py."""
     found = registry.source(source).companions(str(tmp_path / "one.jsonl"), DISK)
     assert found == [str(tmp_path / name) for name in names]
+
+
+def test_folders_that_are_not_there_cost_one_look_for_all_tables(tmp_path: Path) -> None:
+    rows = (("", str(tmp_path), ("Code/User/a", "Code/User/b", "Other/User/a", "*/x", "first|second")),)
+    (tmp_path / "Code/User").mkdir(parents=True)
+    known = roots.Folders()
+    held = roots.expand(rows, {}, known)
+    assert held == [path for path in roots.expand(rows, {}) if "/Other/User" not in path]
+    assert known.there == {f"{tmp_path}/Code": True, f"{tmp_path}/Other": False}

@@ -46,6 +46,10 @@ class Copilot(Described):
         """Return the files that describe a session; only one that is a folder has any."""
         return super().describes(path) if basename(path) == _JOURNAL else []
 
+    def companions(self, path: str, raw: RawStore) -> list[str]:
+        del raw
+        return super().describes(path)
+
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
         from ingest.pipeline.databases import with_logs
 

@@ -90,7 +90,7 @@ class _Conversation:
         if kind == "session_start":
             self._start(record, line)
         elif kind == "message" and type(record.get("message")) is dict:
-            self._is_recognised = True
+            # Other tools write such records, too: the first record shows whose they are.
             self._message(record, name, at, line)
         elif printed and (kind in _PRINTED or kind == "message"):
             self._is_recognised = True

@@ -127,7 +127,7 @@ class _Conversation:
         self._reading, self._session = reading, session
         self._messages = _Sent(session, reading)
         self._number = 0
-        self.is_recognised = False
+        self._is_dated = self.is_recognised = False
         project = unquote(basename(dirname(dirname(reading.path))))
         self._folder = project if project.startswith("/") else ""
 
@@ -141,8 +141,9 @@ class _Conversation:
             self._reading.count_fields(kind, record, _FIELDS[kind], line)
             self.is_recognised = True
             session.uuids.add(name)
-        # No record has a time: the first shown one has the session's.
-        at = "" if session.events else session.first
+        # No record has a time: the first prompt has the session's.
+        at = session.first if "prompt_index" in record and not self._is_dated else ""
+        self._is_dated = self._is_dated or bool(at)
         if kind == "user":
             self._user(record, name, at, line)
         elif kind == "assistant":

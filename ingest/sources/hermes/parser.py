@@ -104,8 +104,8 @@ def _lines(source: records.Records, reading: Reading) -> None:
     found: list[Record] = []
 
     def add(record: Record, line: int) -> None:
-        if "role" not in record:
-            reading.count("record without role", line, record)
+        if "role" not in record or "type" in record:
+            reading.count("record without role, or with a type", line, record)
         elif record["role"] == "session_meta":
             session.usage(record.get("model"))
             _surface(session, record.get("platform"))
