@@ -70,13 +70,15 @@ def _log(source: records.Records, reading: Reading) -> None:
 
 def _apply(held: list[Any], kind: int, path: list[Any], entry: Record) -> None:
     """Apply one change. Raises one of ``BROKEN`` if its path is not in the document."""
-    if not path:
+    if not path or not all(type(key) in (str, int) for key in path):
         raise ValueError("a change of nothing")
     target: Any = held
     keys = [0, *path]
     for key in keys[:-1]:
         target = target[key]
     last = keys[-1]
+    if (type(last) is str) is not (type(target) is dict):
+        raise TypeError("a name in a list, or a number in an object")
     if kind == 2:
         found = target.setdefault(last, []) if type(target) is dict else target[last]
         if type(cut := entry.get("i")) is int:
