@@ -24,6 +24,8 @@ from web.kept import FRESH_S
 from web.visit import Page
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from web.kept import Kept
     from web.visit import Visit
 
@@ -42,13 +44,14 @@ class Health:
     def view(self, visit: Visit) -> Page:
         """Show the last examination, freshness, and the statistics of the last 30 days."""
         home, get = visit.home, self._kept.get
+        counted = get(home, "health: collections", lambda: _collections(visit))
         found = {
             "schema": 1,
             "ok": True,
             "doctor": last_report(home),
             **get(home, "health", lambda: _index(visit), FRESH_S),
-            **get(home, "health: collections", lambda: _collections(visit)),
-            **get(home, "health: disk", lambda: _disk(visit), _WALKED_S),
+            **counted,
+            **get(home, "health: disk", lambda: _disk(visit, counted["collections"]), _WALKED_S),
             "stats": stats(home, visit.now - _SINCE_S),
         }
         envelope = printable_value(shown_value(found))
@@ -91,15 +94,14 @@ def _collections(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _disk(visit: Visit) -> dict[str, Any]:
+def _disk(visit: Visit, collections: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return bytes by purpose, and the transcripts that their tools are about to delete (None if nobody knows)."""
     home = visit.home
     disk = installation.disk(home, None)
     disk.pop("corpus")
-    with closing(open_index(home.index)) as connection:
-        inside = os.path.join(home.root, "")
-        own = {name for name, folder in visit.config.collections.items() if folder.path.startswith(inside)}
-        disk["documents"] = sum(size or 0 for name, *_, size in catalogue.summaries(connection) if name in own)
+    inside = os.path.join(home.root, "")
+    own = {name for name, folder in visit.config.collections.items() if folder.path.startswith(inside)}
+    disk["documents"] = sum(each["bytes"] or 0 for each in collections if each["name"] in own)
     disk["archive"] = installation.weight(home.path("raw"))
     try:
         expiry = expiring(home, environ=visit.environ)
