@@ -39,16 +39,17 @@ def speak(home: Home, given: Mapping[str, Any]) -> str:
     session = given.get("session_id")
     name = session if isinstance(session, str) else ""
     config = load(home)
-    allowed = ledger.Allowance(home, config, name)
-    if allowed.room() < LIMIT // 4:
-        return ""
     withholding.require_policy(home)
     end = time.monotonic() + _patience()
     connection = open_index(home.index)
     try:
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         memory = Memory(connection, config, name, clock.now())
-        for line in lines(found, memory):
+        said = lines(found, memory)
+        if not said:
+            return ""  # nearly always: the ledger need not be read
+        allowed = ledger.Allowance(home, config, name)
+        for line in said:
             item = as_item(line, found)
             if allowed.is_muted(line.kind) or allowed.rejected(item) or not allowed.permits(item):
                 continue

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from core.home import Home
     from runtime.injections.ledger import Item
 
-# The fields of envelopes that list documents.
-_LISTS = ("hits", "items", "decisions", "evidence", "quotes")
+# The fields of a result that are its text, the fullest first; a result about the work has a command or an error.
+_TEXTS = ("text", "snippet", "why", "command", "error")
 # Claude Code names the session for the commands and servers that it starts.
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _AGENTS = ("claude-code", "mcp")
@@ -39,7 +39,7 @@ def record(home: Home, environ: Mapping[str, str], surface: str, event: str, env
 def _items(envelope: Mapping[str, Any], event: str) -> Iterator[Item]:
     from runtime.injections.ledger import Item
 
-    lists = [each for name in _LISTS if isinstance(each := envelope.get(name), list)]
+    lists = [each for each in envelope.values() if isinstance(each, list)]
     documents = [each for listed in lists for each in listed if isinstance(each, dict)]
     if not documents and isinstance(envelope.get("text"), str):
         documents = [dict(envelope)]
@@ -47,7 +47,7 @@ def _items(envelope: Mapping[str, Any], event: str) -> Iterator[Item]:
         uri = each.get("uri")
         if not isinstance(uri, str):
             continue
-        said = str(each.get("text") or each.get("snippet") or each.get("why") or "")
+        said = next((str(each[name]) for name in _TEXTS if each.get(name)), "")
         text = f"{each.get('title') or ''}\n{said}".strip()
         line, docid = each.get("line"), each.get("docid")
         yield Item(

@@ -206,16 +206,12 @@ class Allowance:
         self._spent = 0
         self._marks: set[str] = set()
         self._wrong: dict[tuple[str, str], int] = {}
-        self._kinds: dict[str, list[bool]] = {}
-        rows = _rows(home)
-        verdicts = {row["id"]: bool(row.get("used")) for row in rows if row["row"] == USED}
-        for row in rows:
+        self._home = home
+        for row in _rows(home, needles=(jsonio.dumps(session), f'"row":"{WRONG}"')):
             if row["row"] == WRONG:
                 self._marks.add(row["mark"])
                 source = (row["collection"], row["path"])
                 self._wrong[source] = self._wrong.get(source, 0) + 1
-            elif row["row"] == GIVEN and row["id"] in verdicts and self._is_late(row):
-                self._kinds.setdefault(row["kind"], []).append(verdicts[row["id"]])
             if not session or row["session"] != session:
                 continue
             if row["row"] == CONTEXT:
@@ -242,11 +238,14 @@ class Allowance:
 
     def is_muted(self, kind: str) -> bool:
         """Return True if the last five lines of this kind that were judged were all ignored."""
-        last = self._kinds.get(kind, [])[-_IGNORED:]
-        return bool(kind) and len(last) == _IGNORED and not any(last)
-
-    def _is_late(self, row: Row) -> bool:
-        return self._now - (clock.parse_iso(row["ts"]) or 0) < _MUTED_S
+        if not kind:
+            return False
+        rows = _rows(self._home, needles=(f'"kind":{jsonio.dumps(kind)}', f'"row":"{USED}"'))
+        verdicts = {row["id"]: bool(row.get("used")) for row in rows if row["row"] == USED}
+        judged = [row for row in rows if row["row"] == GIVEN and row["kind"] == kind and row["id"] in verdicts]
+        late = [row for row in judged if self._now - (clock.parse_iso(row["ts"]) or 0) < _MUTED_S]
+        last = [verdicts[row["id"]] for row in late[-_IGNORED:]]
+        return len(last) == _IGNORED and not any(last)
 
 
 def budget(config: Config) -> int:
@@ -283,10 +282,18 @@ def _id(session: str, instant: float, key: str, number: int) -> str:
     return hashlib.blake2b(said, digest_size=4).hexdigest()
 
 
-def _rows(home: Home) -> list[Row]:
-    """Return the whole rows of the ledger, oldest first; what a crash tore is left out."""
+def _rows(home: Home, needles: Sequence[str] = ()) -> list[Row]:
+    """Return the whole rows of the ledger, oldest first; what a crash tore is left out.
+
+    With ``needles``, rows without any of these texts may be left out: a hook has no time to parse them all.
+    """
     found = []
+    wanted = [each.encode("utf-8", "replace") for each in needles if each.isascii()]
+    if len(wanted) < len(needles):
+        wanted = []
     for line in (read_or_none(path(home)) or b"").splitlines():
+        if wanted and not any(each in line for each in wanted):
+            continue
         try:
             row = jsonio.loads(line.decode())
         except ValueError:

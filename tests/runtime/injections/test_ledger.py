@@ -131,3 +131,11 @@ def test_a_budget_of_zero_is_one(home: Home) -> None:
     home.make()
     Path(home.path("collections.yml")).write_text("collections: {inbox: {}}\ninjected: {budget: 0}\n")
     assert allowance(home).room() == 0
+
+
+@pytest.mark.parametrize("session", ["s\u00e9ance", 's"1', "s\\1", ""])
+def test_any_session_id_finds_its_own_rows(home: Home, session: str) -> None:
+    home.make()
+    ledger.add(home, session, "hook", "prompt", [item()], NOW)
+    assert allowance(home, session).permits(item()) is (session == "")
+    assert allowance(home, "other").permits(item())
