@@ -186,13 +186,19 @@ def session(turns: Iterable[Turn], width: int, *, here: int = 0, unfolded: bool 
     found: list[Line] = []
     for turn in turns:
         if turn.number:
-            at = f" · {turn.at}" if turn.at else ""
+            at = f" · {_local(turn.at)}" if turn.at else ""
             style = "person" if turn.role in _PERSON else "agent"
             found += [Line(), Line(((fit(f"{turn.role} [{turn.number}]{at}", width), style),), number=turn.line)]
         for part in turn.parts:
             found += _part(part, width, here, unfolded or part.line <= here <= part.last)
     # One blank line separates; more of them, and one at the beginning, show nothing.
     return [each for before, each in zip([Line(), *found], found, strict=False) if each.plain or before.plain]
+
+
+def _local(stamp: str) -> str:
+    """Return the time of a turn, which is UTC, as it was where the reader is."""
+    at = clock.parse_iso(stamp)
+    return stamp if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _part(part: Part, width: int, here: int, is_open: bool) -> list[Line]:

@@ -76,10 +76,10 @@ class Pane(ScrollView):
         """The chosen item is to be opened."""
 
     class Edge(Message):
-        """The reader came close to the first line (``step`` -1) or the last one (1)."""
+        """The reader came close to the first line (``step`` -1) or the last one (1), or ``wants`` to be there."""
 
-        def __init__(self, pane: Pane, step: int) -> None:
-            self.pane, self.step = pane, step
+        def __init__(self, pane: Pane, step: int, *, wants: bool = False) -> None:
+            self.pane, self.step, self.wants = pane, step, wants
             super().__init__()
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -164,7 +164,7 @@ class Pane(ScrollView):
             self.scroll_to(y=0, animate=False)
         else:
             self.scroll_to(y=len(self.lines), animate=False)
-        self._near_edge(step)
+        self.post_message(self.Edge(self, step, wants=True))
 
     def action_open(self) -> None:
         """Open the chosen item."""
@@ -203,6 +203,14 @@ class Pane(ScrollView):
             self.post_message(self.Edge(self, -1))
         if step > 0 and top + 2 * height >= len(self.lines):
             self.post_message(self.Edge(self, 1))
+
+    def on_mouse_scroll_down(self, _: events.MouseScrollDown) -> None:
+        """Say that the end is near; the scrolling itself is Textual's."""
+        self._near_edge(1)
+
+    def on_mouse_scroll_up(self, _: events.MouseScrollUp) -> None:
+        """Say that the beginning is near."""
+        self._near_edge(-1)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the item under the pointer; a second click opens it."""

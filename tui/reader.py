@@ -95,10 +95,17 @@ class Reader(Screen[None]):
         return found
 
     def on_pane_edge(self, event: Pane.Edge) -> None:
-        """Add the piece before or behind what is shown."""
+        """Add the piece before or behind what is shown; go to the first or last one if that is wanted."""
         if not self._pieces:
             return
         pane = event.pane
+        if event.wants:
+            self._pieces = [reading.cut(self._text, 0 if event.step < 0 else len(self._text))]
+            pane.show(self._lines)
+            if event.step > 0:
+                pane.scroll_to(y=len(pane.lines), animate=False)
+            self._say()
+            return
         wanted = self._pieces[0].previous if event.step < 0 else self._pieces[-1].next
         if wanted is None:
             return

@@ -109,7 +109,7 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
 
     ``items`` are as in ``recent``, with ``kind``, ``events`` (``at``, ``line``, ``text``: commands, pages, commits) and
     ``more`` (events left out). A commit's time is by its author's clock; the difference to UTC is taken from the first
-    commit of the same day. ``before`` and ``after`` are the nearest days with a document. Raises BadInput.
+    commit of the same day. Raises BadInput.
     """
     this = _parse(wanted)
     start, end = dates.day_start(this), dates.day_start(this + 1)

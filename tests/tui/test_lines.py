@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -67,6 +68,18 @@ def test_lines_of_a_document_have_its_numbers() -> None:
     for line in lines.session(reading.turns(text, reading.cut(text, 0)), 200, unfolded=True):
         if line.number and line.plain:
             assert line.plain.strip(" ▾")[:8] in text[line.number - 1] or line.plain.startswith(("user", "assistant"))
+
+
+def test_a_turn_has_the_time_where_its_reader_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SESSION.split("\n")
+    turns = reading.turns(text, reading.cut(text, 0))
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert "user [1] · 2026-03-12 21:00" in [line.plain for line in lines.session(turns, 60)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(("counts", "said"), [({}, "nothing"), ({"session": 1, "shell": 2}, "1 session, 2 commands")])
