@@ -5,8 +5,6 @@ Formats: ``ingest.sources.qwen.parser`` and ``ingest.sources.gemini.parser``.
 
 from __future__ import annotations
 
-from os.path import basename, dirname
-
 from ingest.roots import RESUME, ROOTS
 from ingest.sources.gemini.source import Gemini
 
@@ -32,7 +30,7 @@ class Qwen(Gemini):
         return super().wants(name) and name != "logs.json" and not name.endswith(".meta.json")
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        if path.endswith(".json") or basename(dirname(dirname(dirname(path)))) == "tmp":
+        if path.endswith(".json"):
             from ingest.sources.gemini.parser import read as read_gemini
 
             yield read_gemini(path, raw, self.name)

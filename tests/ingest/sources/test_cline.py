@@ -30,12 +30,12 @@ def window(folder: Path, *messages: Any) -> Path:
     """Write what a window shows; a message is (kind, text), (kind, text, more fields), or a whole record."""
     made: list[Any] = []
     for number, message in enumerate(messages):
-        if isinstance(message, list) and len(message) > 1 and isinstance(message[0], str):
+        if isinstance(message, list) and len(message) in (2, 3) and isinstance(message[0], str) and message[0]:
             kind, text, *more = message
             form, _, kind = kind.rpartition(" ")
             form = form or "say"
             made.append({"ts": 1_777_367_643_000 + number * 1000, "type": form, form: kind, "text": text})
-            made[-1] |= more[0] if more else {}
+            made[-1] |= more[0] if more and isinstance(more[0], dict) else {}
         else:
             made.append(message)
     return save(folder / "ui_messages.json", made)

@@ -12,15 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import config
 from core.document import split
 from core.home import Home
 from ingest import registry
 from ingest.pipeline.run import run
+from runtime.asking.documents import Selection
+from runtime.capture.indexing import index
+from runtime.forgetting import forget
 from tests.ingest.sources.cases import Case, cases, check, document, ingest, odd_values, parsed
 from tests.ingest.sources.databases import database
 from tests.ingest.sources.journals import write, written
 from tests.ingest.transcripts import corpus
+from tests.unpacked import everything
 
+Record = dict[str, Any]
 START = 1_777_367_643
 # Tool → a record around an odd value, and the record with words that must stay.
 ODD: dict[str, tuple[str, Any]] = {
@@ -254,3 +260,49 @@ def test_what_windsurf_encrypts_is_listed_with_that_reason(home: Home, tmp_path:
     (tmp_path / "cascade/c1.pb").write_bytes(b"\0\1")
     ledger = ingest(home, "windsurf", tmp_path)
     assert [reason.partition(":")[0] for reason in ledger.skipped] == ["encrypted by Windsurf"]
+
+
+def _forget(home: Home, tool: str, root: Path) -> None:
+    index(home, config.load(home), source=tool, roots=[str(root)])
+    plan = forget.plan(home, config.load(home), Selection(), "walrus")
+    assert forget.carry_out(home, plan).left == []
+
+
+@pytest.mark.parametrize(("tool", "files"), [
+    ("cline", {"tasks/t1/ui_messages.json": [{"ts": 1, "type": "say", "say": "task", "text": "A walrus"}],
+               "tasks/t1/history_item.json": {"id": "t1", "title": "Seen by Nanook", "workspace": "/home/Nanook"}}),
+    ("droid", {"s1.jsonl": [{"type": "session_start", "id": "s1", "cwd": "/x"}, {
+        "type": "message", "id": "m", "message": {"role": "user", "content": "A walrus"}}],
+               "s1.settings.json": {"model": "Nanook"}}),
+    ("grok", {"c1/chat_history.jsonl": [{"type": "user", "content": "A walrus", "prompt_index": 0}],
+              "c1/summary.json": {"info": {"id": "c1"}, "session_kind": "subagent", "agent_name": "Nanook"},
+              "p1/subagents/c1/meta.json": {"parent_session_id": "p1", "description": "Find Nanook"}}),
+    ("kimi", {"sessions/f0de25a3aee32aafc1c2d10f1c1b1af0/s1/context.jsonl": [{"role": "user", "content": "A walrus"}],
+              "sessions/f0de25a3aee32aafc1c2d10f1c1b1af0/s1/state.json": {"custom_title": "Seen by Nanook"}}),
+])  # fmt: skip
+def test_what_describes_a_forgotten_session_goes_with_it(
+    home: Home, tmp_path: Path, tool: str, files: dict[str, Any]
+) -> None:
+    root = tmp_path / "given"
+    for name, value in files.items():
+        write(root / name, value)
+    index(home, config.load(home), source=tool, roots=[str(root)])
+    assert b"Nanook" in everything(home)
+    _forget(home, tool, root)
+    assert b"Nanook" not in everything(home)
+
+
+@pytest.mark.parametrize("tool", ["chatgpt", "claudeai"])
+def test_a_forgotten_conversation_of_an_export_leaves_the_others(home: Home, tmp_path: Path, tool: str) -> None:
+    def said(unit: str, text: str) -> Record:
+        if tool == "claudeai":
+            return {"uuid": unit, "chat_messages": [{"sender": "human", "text": text}]}
+        message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}
+        return {"conversation_id": unit, "current_node": "a", "mapping": {"a": {"message": message}}}
+
+    held = [said("c1", "A walrus"), said("c2", "A penguin")]
+    root = write(tmp_path / "given/conversations.json", held).parent
+    _forget(home, tool, root)
+    index(home, config.load(home), source=tool, roots=[str(root)])
+    assert (b"walrus" in everything(home), b"penguin" in everything(home)) == (False, True)
+    assert list(corpus(home)) == [f"{tool}__c2.md"]
