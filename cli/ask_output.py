@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.context import Context, write
-from runtime.asking.wording import LESS_CLEAR, NEAREST, about, begins_rest, behind, line, nothing, snippet, took, where
+from runtime.asking.wording import LESS_CLEAR, about, begins_rest, behind, line, nothing, preface, snippet, took, where
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def render(envelope: dict[str, Any], context: Context, within: Sequence[str] = (
 
 def plain(envelope: dict[str, Any], within: Sequence[str] = ()) -> str:
     """Return the envelope as text without any styling."""
-    lines = [NEAREST, ""] if envelope.get("nearest") else []
+    lines = [each for said in preface(envelope) for each in (said, "")]
     for hit in envelope["hits"] or envelope.get("nearest", ()):
         lines += [LESS_CLEAR, ""] if begins_rest(hit, envelope) else []
         lines += [f"{hit['rank']}. {line(hit['title'])}", f"   {about(hit)}", f"   {where(hit)}"]
@@ -44,8 +44,8 @@ def _rich(envelope: dict[str, Any], within: Sequence[str]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, markup=False, emoji=False)
-    if envelope.get("nearest"):
-        console.print(Text(NEAREST + "\n", style="yellow"))
+    for said in preface(envelope):
+        console.print(Text(said + "\n", style="yellow"))
     for hit in envelope["hits"] or envelope.get("nearest", ()):
         if begins_rest(hit, envelope):
             console.print(Text(LESS_CLEAR + "\n", style="yellow"))

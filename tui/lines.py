@@ -16,7 +16,7 @@ from rich.cells import cell_len, chop_cells
 from core import clock
 from core.counting import counted
 from core.text import printable
-from runtime.asking.wording import LESS_CLEAR, NEAREST, about, begins_rest, line, nothing, project, snippet, where
+from runtime.asking.wording import LESS_CLEAR, about, begins_rest, line, nothing, preface, project, snippet, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,8 +98,8 @@ def hits(envelope: Mapping[str, Any], width: int) -> list[Line]:
     """Return what a question found, or what happened lately: two lines an item, then why there are none."""
     found: list[Line] = []
     items = listed(envelope)
-    if envelope.get("nearest"):
-        found += [Line(((NEAREST, "warn"),)), Line()]
+    for before in preface(dict(envelope)):
+        found += [Line(((fit(before, width), "warn"),)), Line()]
     for index, item in enumerate(items):
         if "rank" in item and begins_rest(dict(item), dict(envelope)):
             found.append(Line(((fit(LESS_CLEAR, width), "warn"),)))

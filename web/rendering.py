@@ -52,8 +52,11 @@ def environment() -> Environment:
 
 def warm() -> None:
     """Compile the templates, and import what an answer needs, so that the first look does not wait for it."""
-    from qmd.search import search  # noqa: F401
-    from runtime.asking import ask, quoting  # noqa: F401
+    from qmd.search import (
+        quoting,  # noqa: F401
+        search,  # noqa: F401
+    )
+    from runtime.asking import ask  # noqa: F401
 
     made = environment()
     for name in made.list_templates():

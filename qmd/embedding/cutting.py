@@ -1,29 +1,30 @@
 """Chunks of a text that fit a model's window, cut at the best break near their ends by qmd's rule.
 
 Positions are characters. Every character after the frontmatter lies in a chunk, except white space that would be a
-chunk of its own. A numbered section (``## [3] …``: a turn of a conversation) that shares its chunk with others is also
-a chunk of its own: one turn drowns in a vector of ten.
+chunk of its own. Each exchange of a session is also a chunk: a question resembles a prompt and what came of it more
+than it resembles a stretch of the work between both.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from core import frontmatter
-from qmd.index.spaces import PIECE, SECTION
+from qmd.index import exchanges, vectors
+from qmd.index.spaces import EXCHANGE, PIECE
 from qmd.vectors import chunking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # Bump with any change that moves a cut: texts are then cut and embedded again.
-VERSION = 1
+VERSION = 2
 
 # Tokens are counted in slabs of so many characters a token of a chunk; text that is denser is looked at again.
 _SLAB = 64
-_NUMBERED = re.compile(r"^## \[\d+\][^\n]*\n?", re.MULTILINE)
+# A gist may have so many times the tokens of a chunk: a model's window is larger than a chunk.
+_LONGEST_GIST = 1.5
 
 
 class Tokens(NamedTuple):
@@ -79,10 +80,6 @@ class Spans:
             begin += 1
         return self._starts[begin] if begin < end else position
 
-    def fits(self, start: int, end: int, count: int) -> bool:
-        """Return True if a stretch has at most ``count`` tokens."""
-        return end - start <= self._longest and len(self._tokenize(self._text[start:end]).offsets) <= count
-
     def _index(self, position: int, count: int) -> int:
         """Return the first token at or after ``position``, with ``count`` more after it if the text has them."""
         start, end = self._slab
@@ -107,12 +104,12 @@ class Spans:
 
 
 def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Break] = ()) -> list[tuple[int, int, int]]:
-    """Return (start, end, kind) of each chunk: the pieces in order, then the sections.
+    """Return (start, end, kind) of each chunk: the pieces in order, then the exchanges.
 
     ``more`` are further places to cut.
     """
     found = frontmatter.bounds(text)
-    position = begin = found[2] if found else 0
+    position = found[2] if found else 0
     places = _places(text, more)
     spans = Spans(text, tokenize, sizes)
     pieces: list[tuple[int, int, int]] = []
@@ -128,7 +125,7 @@ def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Bre
         if end >= len(text):
             break
         position = max(spans.back(end, sizes.overlap, position + 1), position + 1) if sizes.overlap else end
-    return pieces + _sections(text, begin, pieces, spans, sizes)
+    return pieces + _exchanges(text, tokenize, sizes)
 
 
 def _places(text: str, more: Sequence[chunking.Break]) -> list[chunking.Break]:
@@ -145,26 +142,13 @@ def _places(text: str, more: Sequence[chunking.Break]) -> list[chunking.Break]:
     return kept
 
 
-def _sections(
-    text: str, begin: int, pieces: Sequence[tuple[int, int, int]], spans: Spans, sizes: Sizes
-) -> list[tuple[int, int, int]]:
-    heads = [match.span() for match in _NUMBERED.finditer(text, begin)]
-    starts = [start for start, _, _ in pieces]
-    result = []
-    for number, (head, start) in enumerate(heads):
-        end = heads[number + 1][0] if number + 1 < len(heads) else len(text)
-        if _blank(text, start, end) or not spans.fits(start, end, sizes.chunk):
-            continue  # a section of several chunks has them to itself
-        if not _alone(text, head, end, pieces[max(0, bisect_right(starts, head) - 1)]):
-            result.append((start, end, SECTION))
-    return result
-
-
-def _alone(text: str, start: int, end: int, piece: tuple[int, int, int]) -> bool:
-    """Return True if a piece holds the whole of a section and nothing else."""
-    first, last, _ = piece
-    holds = first <= start and (end <= last or _blank(text, last, end))
-    return holds and _blank(text, first, start) and _blank(text, end, last)
+def _exchanges(text: str, tokenize: Tokenize, sizes: Sizes) -> list[tuple[int, int, int]]:
+    """Return the exchanges with a gist that the model reads at once, or nearly so."""
+    return [
+        (start, end, EXCHANGE)
+        for start, end in exchanges.spans(text)
+        if len(tokenize(vectors.chunk_text(text, start, end, EXCHANGE)).offsets) <= sizes.chunk * _LONGEST_GIST
+    ]
 
 
 def _blank(text: str, start: int, end: int) -> bool:

@@ -133,18 +133,18 @@ class Report:
 class _Text:
     """A text on its way: its chunks, and how many of them have been embedded."""
 
-    __slots__ = ("cut", "done", "gone", "grammar", "hash", "moves", "piece", "size", "spans")
+    __slots__ = ("chunk", "cut", "done", "gone", "grammar", "hash", "moves", "size", "spans")
 
     def __init__(
-        self, waiting: Waiting, piece: Callable[[int, int], str], spans: list[tuple[int, int, int]], grammar: str
+        self, waiting: Waiting, chunk: Callable[[int, int, int], str], spans: list[tuple[int, int, int]], grammar: str
     ) -> None:
         self.hash = waiting.hash
         self.size = waiting.size
         self.cut = waiting.cut
         self.done = waiting.done
         self.moves = waiting.moves
-        # Returns the text between two positions, as the provider gets it.
-        self.piece = piece
+        # Returns the text of a chunk (start, end, kind), as the provider gets it.
+        self.chunk = chunk
         self.spans = spans
         self.grammar = grammar
         self.gone = False
@@ -165,7 +165,7 @@ class _Part:
         return self.text.size * (self.last - self.first) // max(1, len(self.text.spans))
 
     def chunks(self) -> list[str]:
-        return [self.text.piece(start, end) for start, end, _ in self.text.spans[self.first : self.last]]
+        return [self.text.chunk(*span) for span in self.text.spans[self.first : self.last]]
 
 
 def embed(
@@ -320,12 +320,8 @@ def _texts(
         )
         if each.cut and not spans:
             continue  # it has gone since
-        piece = Outgoing(text).piece if isinstance(provider, Remote) else partial(_piece, text)
-        yield _Text(each, piece, spans, syntax.mark(language))
-
-
-def _piece(text: str, start: int, end: int) -> str:
-    return text[start:end]
+        piece = Outgoing(text).piece if isinstance(provider, Remote) else None
+        yield _Text(each, partial(vectors.chunk_text, text, piece=piece), spans, syntax.mark(language))
 
 
 def _groups(texts: Iterator[_Text], sized: Callable[[], int]) -> Iterator[list[_Part]]:

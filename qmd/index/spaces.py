@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# Kinds of chunks: a piece of the whole text, or one numbered section of it (a turn of a conversation).
+# Kinds of chunks: a piece of the whole text, or an exchange of a session, embedded by its gist.
 PIECE = 0
-SECTION = 1
+EXCHANGE = 1
 # Mark of a change of cuts: before the grammar of a cut to be replaced, and after the layout of its replacement.
 MOVES = ">"
 # True of a cut t that is in force: the vectors of other cuts are in the same tables.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import apsw
 
-from qmd.index import catalogue, spaces
+from qmd.index import catalogue, exchanges, spaces
 from qmd.index.schema import SPAN, has_vectors
 from qmd.index.spaces import Space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from qmd.index.catalogue import Filters
@@ -178,6 +178,12 @@ def spans(connection: apsw.Connection, cut: int) -> list[tuple[int, int, int]]:
     return list(rows)
 
 
+def chunk_text(text: str, start: int, end: int, kind: int, piece: Callable[[int, int], str] | None = None) -> str:
+    """Return what is embedded for a chunk of ``text``; ``piece`` returns a part as a provider may get it."""
+    parts = exchanges.gist(text, start, end) if kind == spaces.EXCHANGE else [(start, end)]
+    return "\n".join(text[first:last] if piece is None else piece(first, last) for first, last in parts)
+
+
 def span(connection: apsw.Connection, chunk: int) -> tuple[int, int] | None:
     """Return (start, end) of a chunk in characters of its text, None if the chunk has gone."""
     row: Any = connection.execute('SELECT "start", "end" FROM brain_chunks WHERE id = ?', (chunk,)).fetchone()
@@ -208,7 +214,7 @@ def cut_names(connection: apsw.Connection, layout: str, filters: Filters) -> lis
 def documents_of(connection: apsw.Connection, cuts: Iterable[int], filters: Filters) -> list[tuple[int, int, int]]:
     """Return (cut, document, kind of the cut's last chunk) of those of ``cuts`` that are in force, as filtered.
 
-    The pieces of a cut come first: its last chunk says if there are sections.
+    The pieces of a cut come first: its last chunk says if there are exchanges.
     """
     condition, bindings = filters.sql()
     # Facts are wide rows: if nothing is asked of them, they are not read.

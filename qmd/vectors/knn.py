@@ -27,7 +27,7 @@ _MOST = 4096
 
 
 class Near:
-    """How near a document is: ``cosine``, the mean of those of its nearest piece and its nearest section.
+    """How near a document is: ``cosine``, the mean of those of its nearest piece and its nearest exchange.
 
     ``chunk`` is the nearest of all; ``start`` and ``end`` are its place (characters), once ``place`` has filled them
     in.
@@ -154,7 +154,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
         first.setdefault(chunk // SPAN, (chunk, cosine))
     rows = vectors.documents_of(connection, first, filters)
     # A chunk that is not among the nearest is no nearer than the last of them: no more is known.
-    scales = {cut: [floor, floor] for cut, _, last in rows if last == spaces.SECTION}
+    scales = {cut: [floor, floor] for cut, _, last in rows if last == spaces.EXCHANGE}
     if scales:
         kinds: Any = connection.execute(
             f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
@@ -162,7 +162,7 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
         kind_of = dict(kinds)
         for chunk, cosine in reversed(found):
             if chunk // SPAN in scales and chunk in kind_of:
-                scales[chunk // SPAN][kind_of[chunk] == spaces.SECTION] = cosine
+                scales[chunk // SPAN][kind_of[chunk] == spaces.EXCHANGE] = cosine
     nearest: dict[int, Near] = {}
     for cut, document, _ in rows:
         chunk, cosine = first[cut]

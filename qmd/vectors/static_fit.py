@@ -162,11 +162,11 @@ def _sample(connection: apsw.Connection, space: Space) -> tuple[list[str], Matri
         text = catalogue.text(connection, digest)
         if text is None:
             continue
-        for number, (start, end, _) in enumerate(vectors.spans(connection, cut)[:done]):
+        for number, (start, end, kind) in enumerate(vectors.spans(connection, cut)[:done]):
             rowid = cut * SPAN + number
             vector: Any = connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (rowid,)).get
             if vector is not None:
-                texts.append(text[start:end])
+                texts.append(vectors.chunk_text(text, start, end, kind))
                 found.append(vector)
     packed = np.frombuffer(b"".join(found), dtype=np.int8).reshape(len(found), space.dimensions)
     return texts, packed.astype(np.float32) / np.float32(127)

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 # From so many embedded documents on, comparing each vector takes longer than opening the index a second time.
 _MANY_EMBEDDED = 3_000
 _LONGEST_WAIT_MS = 2000
+# The least evidence for an answer that lacks a name of the question.
+_LEAST_UNNAMED = 0.2
 # How many hits are named when nothing clearly answers.
 _NEAREST = 3
 # The least evidence (0–1) for an answer; measured in docs/retrieval.md.
@@ -237,7 +239,8 @@ class Inquiry:
     ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``; ``reason`` explains it. ``now`` is epoch seconds.
     ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``twins`` has the other
     representation of a hit by the hit's id. ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is
-    the report of the reranker, None if none was asked for.
+    the report of the reranker, None if none was asked for. ``names`` are those in the question, if some word of it is
+    in no hit; ``missing`` those of them that no hit mentions.
     """
 
     if TYPE_CHECKING:
@@ -259,6 +262,8 @@ class Inquiry:
         # The best hits of a question that nothing clearly answers.
         self.nearest: list[Hit] = []
         self.twins: dict[int, Hit] = {}
+        self.names: list[str] = []
+        self.missing: list[str] = []
         self.no_day, self.abstained, self.reranks = "", False, False
         self.span = self.boost = self.meaning = self.days = self.evidence = self.reranking = self.reranked = None
 
@@ -395,21 +400,28 @@ def abstain(asker: Asker, inquiry: Inquiry) -> None:
 
         if route.kind(inquiry.question)[0] == route.LITERAL:
             return
-    inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:_NEAREST], []
+    _drop_hits(inquiry)
     inquiry.reason += (
         f"; nothing relevant: what matches is worth {inquiry.evidence:.2f}, less than {least:.2f} (--min-score)"
     )
 
 
+def _drop_hits(inquiry: Inquiry) -> None:
+    inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:_NEAREST], []
+
+
 def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
-    """Let each session show the lines that answer, and other hits the place that matches."""
-    from runtime.asking import quoting
+    """Let each session show the lines that answer, and other hits the place that matches; note words without a hit."""
+    from qmd.search import quoting
 
     wanted, searcher = quoting.Question(inquiry.question), asker.open_searcher()
+    unmentioned: list[str] = list(wanted.stems)
     for hit in inquiry.hits or inquiry.nearest:
         text = searcher.read(hit)
+        unmentioned = wanted.unmentioned(text, unmentioned) if unmentioned else []
         if hit.is_clean:
-            hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, hit.piece)
+            meant = hit.near is not None
+            hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, hit.piece, meant=meant)
         else:
             from core.redaction import shown
 
@@ -418,6 +430,27 @@ def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
             hit.line, hit.snippet = hit.quotes[0].line, quoting.show(hit.quotes)
         elif not hit.snippet:
             searcher.fill(hit, text)
+    if unmentioned:
+        from runtime.asking import naming
+
+        inquiry.names = naming.names(asker.connection, wanted.stems.values())
+        inquiry.missing = [word for stem, word in wanted.stems.items() if stem in unmentioned and word in inquiry.names]
+
+
+def require_names(asker: Asker, inquiry: Inquiry) -> None:
+    """Drop all hits if they lack a name of the question and little else speaks for them.
+
+    A literal question is answered by its words: it needs one of the names.
+    """
+    from runtime.asking import route
+
+    del asker
+    if inquiry.evidence is None or inquiry.request.min_score is not None:
+        return
+    literal = inquiry.mode == "lex" and route.kind(inquiry.question)[0] == route.LITERAL
+    if inquiry.missing == inquiry.names if literal else inquiry.evidence < _LEAST_UNNAMED:
+        _drop_hits(inquiry)
+        inquiry.reason += f"; nothing relevant: no hit mentions {', '.join(inquiry.missing)}"
 
 
 def show_matches(asker: Asker, inquiry: Inquiry) -> None:
@@ -471,6 +504,8 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
             answer["days"] = inquiry.days
     if inquiry.span is not None:
         answer["dates"] = envelope.dates_asked(inquiry.span)
+    if inquiry.missing:
+        answer["missing"] = inquiry.missing
     answer["clear"] = envelope.clear([hit.score for hit in inquiry.hits])
     answer["hits"] = entries(inquiry.hits)
     answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
@@ -504,6 +539,7 @@ CONCLUDE: Table = (
     (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
     (lambda inquiry: bool(inquiry.hits), abstain),
     (lambda inquiry: bool(inquiry.hits or inquiry.nearest) and inquiry.mode != "time", quote_answers),
+    (lambda inquiry: bool(inquiry.missing and inquiry.hits), require_names),
     (lambda inquiry: inquiry.mode == "time" or bool(inquiry.twins), show_matches),
     (lambda inquiry: inquiry.reranked is not None, explain_reranking),
     (lambda inquiry: not inquiry.hits, explain_absence),

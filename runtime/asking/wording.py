@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-NEAREST = "Nothing clearly answers this. Nearest:"
+_NEAREST = "Nothing clearly answers this. Nearest:"
+_UNMENTIONED = "No hit mentions"
 LESS_CLEAR = "--- less clear from here on ---"
 
 
@@ -24,6 +25,14 @@ def line(text: str) -> str:
 def snippet(hit: dict[str, Any]) -> list[str]:
     """Return the lines of a hit that answer, without blank ones."""
     return [shown for raw in hit["snippet"].splitlines() if (shown := printable(raw).rstrip())]
+
+
+def preface(envelope: dict[str, Any]) -> list[str]:
+    """Return the line before hits that may not answer, if any: names that none of them has, or that all are far."""
+    missing = ", ".join(f"“{line(name)}”" for name in envelope.get("missing", ()))
+    if envelope.get("nearest"):
+        return [f"{_UNMENTIONED} {missing}. Nearest:" if missing else _NEAREST]
+    return [f"{_UNMENTIONED} {missing}."] if missing and envelope.get("hits") else []
 
 
 def begins_rest(hit: dict[str, Any], envelope: dict[str, Any]) -> bool:

@@ -35,6 +35,7 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
             f"{found} was found {where}. That is an answer: say that nothing was found, and do not make one up. It may"
             " still be there under other words; ask once more in those if it matters."
         )
+    lines += _missing(envelope)
     if envelope.get("nearest"):
         lines += ["Nearest, and not clearly relevant:", agents.block(_items(envelope["nearest"]))]
     return "\n".join([*lines, *_state(envelope)])
@@ -42,7 +43,13 @@ def nothing(envelope: dict[str, Any], given: Mapping[str, Any]) -> str:
 
 def hits(envelope: dict[str, Any]) -> str:
     said = f"Route: {agents.line(envelope['route']['reason'])}"
-    return "\n".join([agents.block(_items(envelope["hits"])), said, *_state(envelope)])
+    return "\n".join([agents.block(_items(envelope["hits"])), *_missing(envelope), said, *_state(envelope)])
+
+
+def _missing(envelope: dict[str, Any]) -> list[str]:
+    """Return a line that names the things which the question asks about and no hit mentions."""
+    names = ", ".join(envelope.get("missing", ()))
+    return [f"No hit mentions {agents.line(names)}: they may not answer."] if names else []
 
 
 def _items(hits: Sequence[dict[str, Any]]) -> list[str]:

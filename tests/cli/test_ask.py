@@ -310,3 +310,24 @@ def test_a_hit_on_the_wrong_side_of_a_date_is_marked_there(shelf: Shelf, brain: 
     shelf.put("brain", "a.md", "the auth flow", date=int(time.time()) - 411 * 86_400)
     lines = brain("ask", "auth flow three weeks ago").stdout.splitlines()
     assert any(line.startswith('   ! not from "three weeks ago" (') for line in lines)
+
+
+def test_a_name_that_no_hit_mentions_is_reported(shelf: Shelf, brain: Brain) -> None:
+    envelope = json.loads(brain("ask", "which sqlite server has PgBouncer", "--json").stdout)
+    assert envelope["missing"] == ["PgBouncer"]
+    assert len(envelope["hits"]) == 1
+    said = brain("ask", "which sqlite server has PgBouncer").stdout
+    assert said.startswith("No hit mentions “PgBouncer”.\n\n1. Storage")
+    assert "missing" not in json.loads(brain("ask", "which sqlite server has we", "--json").stdout)
+
+
+def test_an_exact_question_needs_one_of_its_names(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("inbox", "b.md", "an ent walks 300 miles", title="Trees")
+    done = brain("ask", "ENT-300", "--json")
+    envelope = json.loads(done.stdout)
+    assert (done.returncode, envelope["hits"], envelope["missing"]) == (67, [], ["ENT-300"])
+    assert [hit["title"] for hit in envelope["nearest"]] == ["Trees"]
+    assert brain("ask", "ENT-300").stdout.startswith("No hit mentions “ENT-300”. Nearest:\n\n1. Trees")
+    assert json.loads(brain("ask", "ENT-300", "--min-score", "0", "--json").stdout)["hits"]
+    shelf.put("inbox", "c.md", "ENT-300 is done", title="Ticket")
+    assert json.loads(brain("ask", "ENT-300", "--json").stdout)["hits"][0]["title"] == "Ticket"

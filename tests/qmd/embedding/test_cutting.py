@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from qmd.embedding import cutting
 from qmd.embedding.cutting import Sizes, Tokens
-from qmd.index.spaces import PIECE, SECTION
+from qmd.index.spaces import EXCHANGE, PIECE
+from qmd.index.vectors import chunk_text
 
 SIZES = Sizes(20, 3, 5)
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -78,8 +79,9 @@ def test_nothing_but_white_space_lies_outside_of_the_chunks(text: str) -> None:
 
 @given(TEXTS)
 def test_every_chunk_fits(text: str) -> None:
-    for start, end, _ in cut(text):
-        assert len(tokenize(text[start:end]).offsets) <= SIZES.chunk
+    for start, end, kind in cut(text):
+        most = SIZES.chunk * (1.5 if kind == EXCHANGE else 1)
+        assert len(tokenize(chunk_text(text, start, end, kind)).offsets) <= most
 
 
 def test_an_endless_line_is_cut_without_looking_at_all_of_it_at_once() -> None:
@@ -114,16 +116,41 @@ def test_frontmatter_belongs_to_no_chunk() -> None:
     assert cut("") == cut(" \n\t ") == []
 
 
-def test_each_turn_of_a_conversation_that_shares_its_chunk_is_one_of_its_own() -> None:
-    text = "# Talk\n\n## [1] user · 2026-04-28 09:14\n\nWhy?\n\n## [2] assistant\n\nBecause.\n\n## [3] user\n\n \n"
-    turns = [text[start:end].strip() for start, end, kind in cut(text, Sizes(100, 10, 20)) if kind == SECTION]
-    assert turns == ["Why?", "Because."]
+TALK = (
+    "# Talk\n\n## [1] user · 2026-04-28 09:14\n\nWhy?\n\n## [2] assistant\n\nLet me look.\n\n- Read: a.py\n"
+    "- Bash: make\n  ! Error 2\n\nBecause.\n\n### reasoning\n\nHm.\n\n## [3] user\n\nThanks.\n\n## [4] user\n\n \n"
+)
 
 
-def test_a_turn_that_has_its_chunks_to_itself_is_not_embedded_twice() -> None:
-    assert [kind for _, _, kind in cut("## [1] user\n\nshort")] == [PIECE]
-    long = "## [1] user\n\n" + "word " * 100
-    assert {kind for _, _, kind in cut(long)} == {PIECE}
+def gists(text: str) -> list[str]:
+    return [chunk_text(text, *chunk) for chunk in cut(text, Sizes(200, 20, 40)) if chunk[2] == EXCHANGE]
+
+
+def test_each_exchange_is_a_chunk_of_its_prompt_and_of_what_came_of_it() -> None:
+    assert gists(TALK) == ["Why?\nBecause.", "Thanks."]
+
+
+def test_of_a_long_exchange_the_beginning_of_the_prompt_and_both_ends_of_the_outcome_are_embedded() -> None:
+    prompt, reply = "p" * 700, "first " + "r" * 900 + " last"
+    (gist,) = gists(f"## [1] user\n\n{prompt}\n\n## [2] assistant\n\n{reply}\n")
+    begin, middle, end = gist.split("\n")
+    assert begin == "p" * 200
+    assert middle.startswith("first ")
+    assert end.endswith(" last")
+    assert len(gist) == 200 + 1 + 300 + 1 + 100
+    (alone,) = gists(f"## [1] user\n\n{prompt}\n")
+    assert alone == "p" * 600
+    (dense,) = gists("## [1] user\n\n" + "海" * 700)
+    assert len(dense) == 200, "a character is a token"
+
+
+def test_a_text_in_which_nobody_asks_has_no_exchanges() -> None:
+    assert gists("## [1] Scope\n\nshort\n\n## [2] Terms\n\nshort\n") == []
+
+
+def test_a_provider_gets_the_parts_of_an_exchange_as_it_may_see_them() -> None:
+    chunk = next(chunk for chunk in cut(TALK) if chunk[2] == EXCHANGE)
+    assert chunk_text(TALK, *chunk, piece=lambda start, end: TALK[start:end].upper()) == "WHY?\nBECAUSE."
 
 
 @pytest.mark.parametrize("text", ["海" * 500, "😀 " * 300, "a\x00b " * 200])

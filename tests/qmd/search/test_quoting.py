@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.asking.quoting import Question, quote, show
+from qmd.search.quoting import Question, quote, show
 
 HEAD = "---\nsession_id: x\n---\n\n# The title repeats the question about the permission hook\n\n"
 SESSION = (
@@ -46,6 +46,15 @@ def test_what_came_of_a_prompt_is_shown_before_the_prompt() -> None:
     found = shown("why did the permission hook let a force push through")
     assert found[0].startswith("agent: The permission hook failed because `jq` is not on the PATH.")
     assert not any(line.startswith("you: Why does") for line in found[:2])
+
+
+def test_the_outcome_of_an_exchange_that_was_found_by_meaning_is_shown_though_it_has_no_word_of_the_question() -> None:
+    text = SESSION + "\n## [4] user\n\nShip it.\n\n## [5] assistant\n\n- Bash: make\n\nVersion 2 is out.\n"
+    question = Question("was the permission released")
+    start = text.index("## [4]")
+    found = show(quote(text, question, 300, (start, len(text)), meant=True)).split("\n")
+    assert found[0] == "agent: Version 2 is out."
+    assert "permission" in show(quote(text, question, 300)).split("\n")[0]
 
 
 def test_a_question_for_a_command_shows_commands_with_their_outcome() -> None:
@@ -99,6 +108,20 @@ def test_the_later_of_two_like_statements_comes_first() -> None:
         )
     )
     assert shown("gateway timeout", text=HEAD + turns)[0] == "agent: The gateway timeout is 10 seconds now."
+
+
+def test_an_exchange_with_the_question_s_words_is_shown_before_single_lines_of_others() -> None:
+    turns = "".join(
+        f"## [{number}] {role}\n\n{text}\n\n"
+        for number, role, text in (
+            (1, "user", "Rotate the signing key of the gateway."),
+            (2, "assistant", "I added a second one first, so that both are accepted for a day."),
+            (3, "user", "And the docs?"),
+            (4, "assistant", "Updated the page on the gateway, with a table and two examples for each key."),
+        )
+    )
+    found = shown("how was the signing key of the gateway rotated", text=HEAD + turns)
+    assert found[0] == "agent: I added a second one first, so that both are accepted for a day."
 
 
 def test_a_statement_is_not_repeated_in_other_words() -> None:

@@ -7,14 +7,15 @@ has the measurements. Called for each hit of a cold process: no regular expressi
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import insort
 from math import log
 
+from qmd.index.exchanges import Turns, is_call, line_end
 from qmd.index.terms import STOP, is_cjk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from typing import Literal
 
     Who = Literal["you", "agent", "$", "thought", ""]
@@ -28,9 +29,11 @@ _OCCURRENCES = 100
 _LONG_STEM = 4
 _ENDINGS = ("ings", "ing", "ied", "ies", "ed", "es", "ly", "s", "e")
 # The weight of a word that the line's prompt has, not the line.
-_BY_PROMPT = 0.4
+_BY_PROMPT = 0.3
 # The weight of the passage that the search found, in words of middling rarity.
 _BY_PASSAGE = 0.4
+# The same of the first lines of what came of an exchange that was found by meaning, and how many these are.
+_BY_EXCHANGE, _TOLD = 0.8, 3
 # A session's last turn counts for so much more than its first.
 _LATER = 0.3
 # Factors of a line by its speaker and its form; "asked for" where the question asks for this kind of answer.
@@ -57,6 +60,11 @@ _ALIKE = 0.7
 # Lines, and prompts, that are looked at closely.
 _CANDIDATES, _PROMPTS = 40, 4
 _SHORT = 90
+# So many characters come from the exchanges with most of the question's words, and so many lines of one's outcome.
+_FROM_BEST = 350
+_RESULT = 6
+# Lines with a word, in an exchange of average length, from which on more of them say little more.
+_MANY = 2.5
 # Characters of one quote: several short ones answer more often than a long one.
 _LONGEST = 200
 
@@ -98,8 +106,6 @@ _SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell"
 # Marks within a word, and ASCII without those, letters and digits.
 _INSIDE = "_.-/$"
 _SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in _INSIDE}
-_HEADING = "\n## ["
-_REASONING = "\n### reasoning\n"
 
 
 class Quote:
@@ -113,92 +119,162 @@ class Quote:
         self.text = text
 
 
-def show(quotes: Sequence[Quote]) -> str:
+def show(quotes: Iterable[Quote]) -> str:
     """Return quotes as text: each begins with its speaker."""
     return "\n".join(f"{quote.who}{' ' if quote.who == '$' else ': '}{quote.text}" for quote in quotes)
 
 
 class Question:
-    """The telling words of a question, and the kinds of answer that it asks for."""
+    """The telling words of a question by their stems, and the kinds of answer that it asks for."""
 
     __slots__ = ("is_ascii", "kinds", "stems")
 
     def __init__(self, text: str) -> None:
         self.is_ascii = text.isascii()
+        spelled = {word.lower(): word for word in reversed(_words(text))}
         words = [word for word in _words(text.lower()) if len(word) > 1 or word.isdigit() or is_cjk(word)]
         self.kinds = {kind for kind, signs in _ASKS.items() if not signs.isdisjoint(words)}
         if "why" in words:  # a reason is asked for, though of a push or a merge
             self.kinds.discard("command")
         telling = [word for word in words if word not in STOP]
-        self.stems = list(dict.fromkeys(_stem(word) for word in telling if word not in _EMPTY)) or list(
-            dict.fromkeys(map(_stem, telling))
-        )
+        # As they were typed, in their order.
+        self.stems = {
+            _stem(word): spelled.get(word, word) for word in [word for word in telling if word not in _EMPTY] or telling
+        }
+
+    def unmentioned(self, text: str, among: Iterable[str]) -> list[str]:
+        """Return the stems of ``among`` that ``text`` has in no form."""
+        lower = text.lower()
+        lower = lower if len(lower) == len(text) else text
+        return [stem for stem in among if next(_occurrences(lower, text, stem), None) is None]
 
 
-def quote(text: str, question: Question, room: int, piece: tuple[int, int] = (0, 0)) -> list[Quote]:
+def quote(
+    text: str, question: Question, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False
+) -> list[Quote]:
     """Return the lines of a session's document that answer best, at most ``room`` characters with their speakers.
 
-    ``piece`` is the passage (start, end) that the search found. The list is empty for a text without turns.
+    ``piece`` is the passage or the exchange (start, end) that the search found, ``meant``: by meaning rather than by
+    words. The list is empty for a text without turns.
     """
     session = _Session(text, is_ascii=question.is_ascii)
     if not session.starts:
         return []
-    piece = (min(piece[0], len(text)), min(piece[1], len(text)))
-    found: list[Quote] = []
-    shown: list[set[str]] = []
-    taken: set[int] = set()
-    # How much of its weight a word keeps.
-    kept = dict.fromkeys(question.stems, 1.0)
-    lines = sorted(_candidates(session, question, piece))
-    while lines and room >= _LEAST and len(found) < _QUOTES:
-        line = lines.pop()
-        _, begin, words, near, factor = line
-        if begin in taken:
-            continue
-        # Words that were shown meanwhile count less: another line may be better now.
-        line = (factor * (near + sum(weight * kept[stem] for stem, weight in words.items())), *line[1:])
-        if lines and line < lines[-1]:
-            insort(lines, line)
-            continue
-        for each in (begin, session.answer(begin)):
-            if not each or each in taken or room < _LEAST:
+    start, end = min(piece[0], len(text)), min(piece[1], len(text))
+    own, prompts = _matches(session, question)
+    best = session.exchanges(own)
+    told: list[int] = []
+    if meant and end:
+        found = session.first(max(0, session.turn(start)))
+        best, told = {found: 1.0}, list(session.result(found))[:_TOLD]
+    if start in session.starts:  # what is between an exchange's prompt and its outcome says no more than other lines
+        start = end = 0
+    lines = list(_candidates(session, question, own, prompts, (start, end), told))
+    page = _Page(session, question, room)
+    # What came of the best exchanges first, then what the others add.
+    page.fill(
+        [(*line[:4], line[4] * best.get(session.first(session.turn(line[1])), 0.0)) for line in lines],
+        room - _FROM_BEST,
+    )
+    page.fill(lines)
+    return page.quotes
+
+
+class _Page:
+    """Quotes as they are chosen, and the ``room`` (characters) that is left for more."""
+
+    __slots__ = ("_kept", "_question", "_said", "_session", "_taken", "quotes", "room")
+
+    def __init__(self, session: _Session, question: Question, room: int) -> None:
+        self._session, self._question, self.room = session, question, room
+        self.quotes: list[Quote] = []
+        self._said: list[set[str]] = []
+        self._taken: set[int] = set()
+        # How much of its weight a word keeps.
+        self._kept = dict.fromkeys(question.stems, 1.0)
+
+    def fill(self, lines: list[_Line], least: int = 0) -> None:
+        """Quote the best of ``lines`` until the room is down to ``least``."""
+        every, lines = lines, sorted(map(self._weighed, lines))
+        while lines and self.room >= max(_LEAST, least) and len(self.quotes) < _QUOTES:
+            line = lines.pop()
+            if line[1] in self._taken:
                 continue
-            quoted = session.excerpt(each, room, taken, question.stems)
+            # Words that were shown meanwhile count less: another line may be better now.
+            line = self._weighed(line)
+            if lines and line < lines[-1]:
+                insort(lines, line)
+                continue
+            if line[0] <= 0:
+                return
+            self._quote(self._latest(line, every))
+            for stem in line[2]:
+                self._kept[stem] *= _AGAIN
+
+    def _weighed(self, line: _Line) -> _Line:
+        _, _, words, near, factor = line
+        return (factor * (near + sum(weight * self._kept[stem] for stem, weight in words.items())), *line[1:])
+
+    def _latest(self, line: _Line, lines: list[_Line]) -> int:
+        """Return the beginning of the last of ``lines`` that says the same: a session revises itself."""
+        latest, said = line[1], self._words(line[1])
+        for _, begin, words, _, _ in lines:
+            if begin > latest and words and words.keys() >= line[2].keys() and begin not in self._taken:
+                other = self._words(begin)
+                if len(said & other) > _ALIKE * max(len(said), len(other)):
+                    latest = begin
+        return latest
+
+    def _words(self, begin: int) -> set[str]:
+        return set(_words(self._session.lower[begin : line_end(self._session.text, begin)]))
+
+    def _quote(self, begin: int) -> None:
+        """Quote a line, and the answer to it if it is a question."""
+        for each in (begin, self._session.answer(begin)):
+            if not each or each in self._taken or self.room < _LEAST:
+                continue
+            quoted = self._session.excerpt(each, self.room, self._taken, self._question.stems)
             if quoted is None:
                 continue
             said = set(_words(quoted.text.lower()))
-            if any(len(said & other) > _ALIKE * min(len(said), len(other)) for other in shown):
+            if any(len(said & other) > _ALIKE * min(len(said), len(other)) for other in self._said):
                 continue
-            shown.append(said)
-            room -= len(quoted.text) + len(quoted.who) + 3
-            found.append(quoted)
-        for stem in words:
-            kept[stem] *= _AGAIN
-    return found
+            self._said.append(said)
+            self.room -= len(quoted.text) + len(quoted.who) + 3
+            self.quotes.append(quoted)
 
 
-def _candidates(session: _Session, question: Question, piece: tuple[int, int]) -> Iterator[_Line]:
-    """Yield the lines that may answer."""
-    own, prompts = _matches(session, question)
+def _candidates(
+    session: _Session,
+    question: Question,
+    own: dict[int, dict[str, float]],
+    prompts: dict[int, dict[str, float]],
+    piece: tuple[int, int],
+    told: list[int],
+) -> Iterator[_Line]:
+    """Yield the lines that may answer; ``told`` are those of what came of the exchange that was found by meaning."""
     # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
     strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
     near: dict[int, dict[str, float]] = {}
     for begin in strong:
         for following in session.following(begin, question.kinds):
             near.setdefault(following, {}).update(own[begin])
-    candidates = {*strong, *near}
+    candidates = {*strong, *near, *told}
     for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
-        candidates.update(session.conclusion(prompt))
+        candidates.update(session.result(prompt))
     start, end = piece
     if end:
         candidates.update(session.lines_between(start, end))
     middling = log(1 + session.lines / 3)
     for begin in candidates:
         words = own.get(begin, {})
-        around = {**prompts.get(session.prompt_of(begin), {}), **near.get(begin, {})}
+        prompt = session.first(session.turn(begin))
+        around = {**prompts.get(prompt, {}), **near.get(begin, {})}
         worth = _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
         if end and start <= begin < end:
             worth += _BY_PASSAGE * middling
+        if begin in told:
+            worth += _BY_EXCHANGE * middling
         factor = session.factor(begin, question.kinds)
         whole = factor * (worth + sum(words.values()))
         if whole > 0:
@@ -217,83 +293,66 @@ def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str,
             if begin < first:
                 continue
             own.setdefault(begin, {})[stem] = weight
-            if session.is_prompt(begin):
-                prompts.setdefault(session.prompt_of(begin), {})[stem] = weight
+            if session.is_prompt(session.turn(begin)):
+                prompts.setdefault(session.turn(begin), {})[stem] = weight
     return own, prompts
 
 
-class _Session:
-    """A session's document by turns: ``starts`` are the offsets of the headings of turns."""
+class _Session(Turns):
+    """A session's document by turns, with what lines of it are worth; ``lower`` is its text in small letters."""
 
-    __slots__ = ("_concluded", "_ends", "_roles", "_thoughts", "lines", "lower", "starts", "text")
+    __slots__ = ("lines", "lower")
 
     def __init__(self, text: str, *, is_ascii: bool) -> None:
-        self.text = text
+        super().__init__(text)
         # A question in ASCII needs no other small letters; as bytes, a text gets those in a quarter of the time.
         lower = text.encode().lower().decode() if is_ascii else text.lower()
         # İ is two characters in small letters: offsets would be those of another text.
         self.lower = lower if len(lower) == len(text) else text
         self.lines = text.count("\n") + 1
-        self.starts: list[int] = []
-        self._roles: list[str] = []
-        self._thoughts: list[int] = []
-        at = text.find(_HEADING)
-        while at >= 0:
-            line = text[at + 1 : text.find("\n", at + 1)]
-            _, closed, rest = line.partition("] ")
-            if closed:
-                self.starts.append(at + 1)
-                self._roles.append(rest.partition(" ")[0])
-                self._thoughts.append(-1)
-            at = text.find(_HEADING, at + 1)
-        at = text.find(_REASONING)
-        while at >= 0:
-            turn = self._turn(at)
-            if turn >= 0 and self._thoughts[turn] < 0:
-                self._thoughts[turn] = at
-            at = text.find(_REASONING, at + 1)
-        self._ends = [*self.starts[1:], len(text)]
-        self._concluded: dict[int, tuple[int, int]] = {}
 
-    def _turn(self, offset: int) -> int:
-        return bisect_right(self.starts, offset) - 1
-
-    def is_prompt(self, offset: int) -> bool:
-        """Return True if a person, or a task, speaks."""
-        return self._roles[self._turn(offset)] in ("user", "task")
-
-    def prompt_of(self, offset: int) -> int:
-        """Return the number (from 0) of the turn that an exchange begins with."""
-        turn = self._turn(offset)
-        while turn > 0 and self._roles[turn] not in ("user", "task"):
-            turn -= 1
-        return turn
+    def exchanges(self, own: dict[int, dict[str, float]]) -> dict[int, float]:
+        """Return the square of each exchange's share of the best one's points, by the turn that it begins with."""
+        counts: dict[int, dict[str, int]] = {}
+        weights: dict[str, float] = {}
+        for begin, words in own.items():
+            weights.update(words)
+            count = counts.setdefault(self.first(self.turn(begin)), {})
+            for stem in words:
+                count[stem] = count.get(stem, 0) + 1
+        average = len(self.text) / max(1, sum(map(self.is_prompt, range(len(self.starts)))))
+        points: dict[int, float] = {}
+        for turn, count in counts.items():
+            enough = _MANY * (self.ends[self.last(turn)] - self.starts[turn]) / average
+            points[turn] = sum(weights[stem] * each / (each + enough) for stem, each in count.items())
+        best = max(points.values(), default=1.0)
+        return {turn: (each / best) ** 2 for turn, each in points.items()}
 
     def lines_between(self, start: int, end: int) -> Iterator[int]:
         """Yield the beginnings of the lines of a passage that say something."""
         begin = start if start == 0 or self.text[start - 1] == "\n" else self.text.find("\n", start, end) + 1 or end
         begin = max(begin, self.starts[0])
         while begin < end:
-            stop = self._stop(begin)
+            stop = line_end(self.text, begin)
             if stop - begin > 3:
                 yield begin
             begin = stop + 1
 
     def following(self, begin: int, kinds: set[str]) -> Iterator[int]:
         """Yield what the line at ``begin`` may speak of: the next of its turn, calls, the answer to a question."""
-        turn = self._turn(begin)
-        stop = self._stop(begin)
+        turn = self.turn(begin)
+        stop = line_end(self.text, begin)
         if answer := self.answer(begin):
             yield answer
-        if "decision" in kinds and turn + 1 < len(self.starts) and self._roles[turn + 1] == "user":
+        if "decision" in kinds and turn + 1 < len(self.starts) and self.roles[turn + 1] == "user":
             yield from self._opening(turn + 1)
         count = 0
-        while stop + 1 < self._ends[turn] and count < 2:
+        while stop + 1 < self.ends[turn] and count < 2:
             following = stop + 1
-            stop = self._stop(following)
+            stop = line_end(self.text, following)
             if stop - following < 4 or self.text.startswith("```", following):
                 continue
-            if self._is_call(following):
+            if is_call(self.text, following):
                 if kinds.isdisjoint(("command", "file")):
                     return
                 count += 1
@@ -302,90 +361,56 @@ class _Session:
 
     def answer(self, begin: int) -> int:
         """Return the first line of a person's answer, if the line at ``begin`` is a question of an agent; else 0."""
-        turn = self._turn(begin) + 1
-        if turn >= len(self.starts) or self._roles[turn] != "user" or self._roles[turn - 1] != "assistant":
+        turn = self.turn(begin) + 1
+        if turn >= len(self.starts) or self.roles[turn] != "user" or self.roles[turn - 1] != "assistant":
             return 0
-        if not self.text.endswith("?", begin, self._stop(begin)):
+        if not self.text.endswith("?", begin, line_end(self.text, begin)):
             return 0
-        begin = self._stop(self.starts[turn]) + 1
-        while begin < self._ends[turn] and self.text.startswith("\n", begin):
+        begin = line_end(self.text, self.starts[turn]) + 1
+        while begin < self.ends[turn] and self.text.startswith("\n", begin):
             begin += 1
         return begin
 
     def _opening(self, turn: int) -> Iterator[int]:
         """Yield the first line of a turn that says something."""
-        begin = self._stop(self.starts[turn]) + 1
-        while begin < self._ends[turn] and self.text.startswith("\n", begin):
+        begin = line_end(self.text, self.starts[turn]) + 1
+        while begin < self.ends[turn] and self.text.startswith("\n", begin):
             begin += 1
-        if begin < self._ends[turn]:
+        if begin < self.ends[turn]:
             yield begin
 
-    def conclusion(self, prompt: int) -> Iterator[int]:
-        """Yield the first lines of what an exchange ends with: the text after the last tool call of its last reply."""
-        turn = prompt + 1
-        while turn < len(self.starts) and self._roles[turn] not in ("user", "task"):
-            turn += 1
-        turn -= 1
-        if turn <= prompt:
-            return
-        begin, end = self._conclusion(turn)
+    def result(self, prompt: int) -> Iterator[int]:
+        """Yield the first lines of what an exchange ends with."""
+        begin, end = self.outcome(prompt)
         count = 0
-        while begin < end and count < 6:
-            stop = self._stop(begin)
+        while begin < end and count < _RESULT:
+            stop = line_end(self.text, begin)
             if stop - begin > 3:
                 yield begin
                 count += 1
             begin = stop + 1
 
-    def _conclusion(self, turn: int) -> tuple[int, int]:
-        if turn not in self._concluded:
-            self._concluded[turn] = self._find_conclusion(turn)
-        return self._concluded[turn]
-
-    def _find_conclusion(self, turn: int) -> tuple[int, int]:
-        end = self._thoughts[turn] if self._thoughts[turn] >= 0 else self._ends[turn]
-        begin = self.text.find("\n", self.starts[turn]) + 1 or end
-        last = max(self.text.rfind("\n- ", begin - 1, end), self.text.rfind("\n  ! ", begin - 1, end))
-        while last >= 0 and not self._is_call(last + 1) and not self.text.startswith("\n  ! ", last):
-            # A list in the reply itself.
-            last = max(self.text.rfind("\n- ", begin - 1, last), self.text.rfind("\n  ! ", begin - 1, last))
-        return (self._stop(last + 1) + 1 if last >= 0 else begin), end
-
-    def _is_call(self, begin: int) -> bool:
-        name, colon, _ = self.text[begin + 2 : begin + 60].partition(":")
-        return (
-            self.text.startswith("- ", begin)
-            and colon != ""
-            and name != ""
-            and name.partition(" (")[0].replace("_", "").replace("-", "").replace(".", "").isalnum()
-            and "\n" not in name
-        )
-
     def _command(self, begin: int) -> str:
         """Return the command of a call of a shell, "" if the line is none."""
         if not self.text.startswith("- ", begin):
             return ""
-        line = self.text[begin + 2 : self._stop(begin)]
+        line = self.text[begin + 2 : line_end(self.text, begin)]
         name, _, command = line.partition(": ")
         return command.strip() if name in _SHELLS else ""
 
-    def _stop(self, begin: int) -> int:
-        stop = self.text.find("\n", begin)
-        return len(self.text) if stop < 0 else stop
-
     def _failed(self, begin: int) -> bool:
-        return self.text.startswith("\n  ! ", self._stop(begin))
+        return self.text.startswith("\n  ! ", line_end(self.text, begin))
 
     def factor(self, begin: int, kinds: set[str]) -> float:
         """Return the weight of a line by its speaker and its form; 0 for a line that says nothing by itself."""
-        line = self.text[begin : self._stop(begin)]
+        line = self.text[begin : line_end(self.text, begin)]
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
             return 0.0
-        turn = self._turn(begin)
-        role = self._roles[turn]
+        turn = self.turn(begin)
+        role = self.roles[turn]
         factor = 1 + _LATER * turn / len(self.starts)
-        if 0 <= self._thoughts[turn] <= begin:
+        if 0 <= self.thoughts[turn] <= begin:
             return _WEIGH["thought"] * factor
         if line.startswith("  ! "):
             return _WEIGH["failure, asked for" if "error" in kinds else "failure"] * factor
@@ -403,7 +428,7 @@ class _Session:
             return _WEIGH["failed command" if self._failed(begin) else "command"] * factor
         if line.startswith("  ") and self._in_call(begin):
             return _WEIGH["script, asked for" if "command" in kinds else "script"] * factor
-        if self._is_call(begin):
+        if is_call(self.text, begin):
             if "file" not in kinds:
                 return _WEIGH["call"] * factor
             changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
@@ -419,7 +444,7 @@ class _Session:
             factor *= _WEIGH["announcing"]
         if self._in_fence(begin):
             factor *= _WEIGH["code, asked for" if "command" in kinds else "code"]
-        start, end = self._conclusion(turn)
+        start, end = self.conclusion(turn)
         if start <= begin < end:
             factor *= _WEIGH["end of a reply"]
         return factor
@@ -428,50 +453,50 @@ class _Session:
         """Return True if an indented line belongs to the text of a call, not to a list of the reply."""
         while self.text.startswith("  ", begin):
             begin = self.text.rfind("\n", 0, begin - 1) + 1
-        return self._is_call(begin)
+        return is_call(self.text, begin)
 
     def _in_fence(self, begin: int) -> bool:
-        turn = self._turn(begin)
+        turn = self.turn(begin)
         return self.text.count("\n```", self.starts[turn], begin) % 2 == 1
 
-    def excerpt(self, begin: int, room: int, taken: set[int], stems: Sequence[str]) -> Quote | None:
+    def excerpt(self, begin: int, room: int, taken: set[int], stems: Iterable[str]) -> Quote | None:
         """Return the line at ``begin``, of a long one its best sentences, and what it announces; note the lines taken.
 
         A quote has at most ``room`` characters, and ``_LONGEST`` at most.
         """
-        turn = self._turn(begin)
+        turn = self.turn(begin)
         number = self.text.count("\n", 0, begin) + 1
-        who: Who = "you" if self._roles[turn] == "user" else "agent"
-        if 0 <= self._thoughts[turn] <= begin:
+        who: Who = "you" if self.roles[turn] == "user" else "agent"
+        if 0 <= self.thoughts[turn] <= begin:
             who = "thought"
         room = min(room - 10, _LONGEST)
         command = self._command(begin)
-        stop = self._stop(begin)
+        stop = line_end(self.text, begin)
         taken.add(begin)
         if command:
-            failure = self.text[stop + 5 : self._stop(stop + 1)].strip() if self._failed(begin) else ""
+            failure = self.text[stop + 5 : line_end(self.text, stop + 1)].strip() if self._failed(begin) else ""
             text = f"{_whole(command, room - 40)}  (failed: {failure[:80]})" if failure else _whole(command, room)
             return Quote("$", number, text)
         text = self.text[begin:stop].strip()
         if len(text) > room:
             text = _best_sentences(text, room, stems)
             return Quote(who, number, text) if text else None
-        limit = self._thoughts[turn] if begin < self._thoughts[turn] else self._ends[turn]
+        limit = self.thoughts[turn] if begin < self.thoughts[turn] else self.ends[turn]
         announces = text.endswith(":") or (len(text) < _SHORT and text.startswith(("#", "**")))
         while announces and stop + 1 < limit:
             following = stop + 1
-            stop = self._stop(following)
+            stop = line_end(self.text, following)
             line = self.text[following:stop].strip()
             if not line or line.startswith("```"):
                 continue
-            if self._is_call(following) or following in taken or len(text) + len(line) + 1 > room:
+            if is_call(self.text, following) or following in taken or len(text) + len(line) + 1 > room:
                 break
             taken.add(following)
             text += "\n" + line
         return Quote(who, number, text)
 
 
-def _best_sentences(text: str, room: int, stems: Sequence[str]) -> str:
+def _best_sentences(text: str, room: int, stems: Iterable[str]) -> str:
     """Return the sentences of a long line that hold most of the question's words, as many in a row as fit."""
     ends = [0]
     at = 0

@@ -1,0 +1,165 @@
+"""Exchanges of a session: a prompt, what was done for it, and the end of the last reply, which says what came of it.
+
+An exchange begins with each turn of a person or of a task. Its ``gist`` stands for it in a vector. Nothing here uses
+regular expressions: a cold question looks at each hit this way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from qmd.index.terms import has_cjk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADING = "## ["
+_REASONING = "\n### reasoning\n"
+# Characters of a gist: of the prompt, of the reply's beginning and of its end; of a prompt without a reply. A token is
+# about four letters, or one character of Chinese, Japanese or Korean.
+_PROMPT, _BEGINNING, _END, _ALONE = 200, 300, 100, 600
+_DENSE = 3
+
+
+class Turns:
+    """A session's document by turns: their headings (``starts``), ``ends``, ``roles``, and where ``thoughts`` begin.
+
+    A turn without reasoning has -1 there. A text without turns has no turn.
+    """
+
+    __slots__ = ("_conclusions", "ends", "roles", "starts", "text", "thoughts")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts: list[int] = []
+        self.roles: list[str] = []
+        self.thoughts: list[int] = []
+        self._conclusions: dict[int, tuple[int, int]] = {}
+        at = 0 if text.startswith(_HEADING) else text.find(f"\n{_HEADING}") + 1
+        while text.startswith(_HEADING, at):
+            line = text[at : text.find("\n", at)]
+            _, closed, rest = line.partition("] ")
+            if closed:
+                self.starts.append(at)
+                self.roles.append(rest.partition(" ")[0])
+                self.thoughts.append(-1)
+            at = text.find(f"\n{_HEADING}", at) + 1
+            if not at:
+                break
+        at = text.find(_REASONING)
+        while at >= 0:
+            turn = self.turn(at)
+            if turn >= 0 and self.thoughts[turn] < 0:
+                self.thoughts[turn] = at
+            at = text.find(_REASONING, at + 1)
+        self.ends = [*self.starts[1:], len(text)] if self.starts else []
+
+    def turn(self, offset: int) -> int:
+        """Return the number (from 0) of the turn at ``offset``, -1 before the first."""
+        return bisect_right(self.starts, offset) - 1
+
+    def is_prompt(self, turn: int) -> bool:
+        """Return True if a person, or a task, speaks."""
+        return self.roles[turn] in ("user", "task")
+
+    def first(self, turn: int) -> int:
+        """Return the turn that the exchange of ``turn`` begins with."""
+        while turn > 0 and not self.is_prompt(turn):
+            turn -= 1
+        return turn
+
+    def last(self, turn: int) -> int:
+        """Return the turn that the exchange of ``turn`` ends with."""
+        while turn + 1 < len(self.starts) and not self.is_prompt(turn + 1):
+            turn += 1
+        return turn
+
+    def outcome(self, turn: int) -> tuple[int, int]:
+        """Return where the exchange of ``turn`` says what came of it (start, end); an empty range without a reply."""
+        turn = self.last(turn)
+        return (self.ends[turn],) * 2 if self.is_prompt(turn) else self.conclusion(turn)
+
+    def conclusion(self, turn: int) -> tuple[int, int]:
+        """Return (start, end) of the text after the last tool call of a turn, without its reasoning."""
+        if turn not in self._conclusions:
+            self._conclusions[turn] = self._find_conclusion(turn)
+        return self._conclusions[turn]
+
+    def _find_conclusion(self, turn: int) -> tuple[int, int]:
+        text, end = self.text, self.thoughts[turn] if self.thoughts[turn] >= 0 else self.ends[turn]
+        begin = text.find("\n", self.starts[turn]) + 1 or end
+        last = end
+        while last >= 0:
+            last = max(text.rfind("\n- ", begin - 1, last), text.rfind("\n  ! ", begin - 1, last))
+            # Another list belongs to the reply itself.
+            if last >= 0 and (is_call(text, last + 1) or text.startswith("\n  ! ", last)):
+                return line_end(text, last + 1) + 1, end
+        return begin, end
+
+
+def line_end(text: str, begin: int) -> int:
+    """Return the end of the line that begins at ``begin``."""
+    found = text.find("\n", begin)
+    return len(text) if found < 0 else found
+
+
+def is_call(text: str, begin: int) -> bool:
+    """Return True if the line at ``begin`` is a tool call: ``- Name: …`` or ``- Name (kind): …``."""
+    if not text.startswith("- ", begin):
+        return False
+    name, colon, _ = text[begin + 2 : begin + 60].partition(":")
+    bare = name.partition(" (")[0].replace("_", "").replace("-", "").replace(".", "")
+    return colon != "" and "\n" not in name and bare.isalnum()
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each exchange that says something, from its prompt's heading on.
+
+    A text in which nobody asks has none.
+    """
+    turns = Turns(text)
+    count = len(turns.starts)
+    turn = 0 if any(map(turns.is_prompt, range(count))) else count
+    while turn < count:
+        last = turns.last(turn)
+        start, end = turns.starts[turn], turns.ends[last]
+        if gist(text, start, end):
+            yield start, end
+        turn = last + 1
+
+
+def gist(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts (start, end) of an exchange of ``text`` that stand for it: the prompt and what came of it."""
+    turns = Turns(text[start:end])
+    if not turns.starts:
+        return []
+    begin, until = turns.outcome(0)
+    said = (line_end(turns.text, 0), turns.ends[0]) if turns.is_prompt(0) else (0, 0)
+    dense = _DENSE if has_cjk(turns.text) else 1
+    begin, until = _bare(turns.text, begin, until)
+    if begin == until:
+        parts = [_head(turns.text, said, _ALONE // dense)]
+    else:
+        head, tail = _BEGINNING // dense, _END // dense
+        whole = until - begin <= head + tail
+        parts = [
+            _head(turns.text, said, _PROMPT // dense),
+            (begin, until if whole else begin + head),
+            (until if whole else until - tail, until),
+        ]
+    return [(start + first, start + last) for first, last in parts if first < last]
+
+
+def _bare(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a range without the white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _head(text: str, part: tuple[int, int], most: int) -> tuple[int, int]:
+    start, end = _bare(text, *part)
+    return start, min(end, start + most)
