@@ -28,6 +28,8 @@ SHARES = {
 }
 # A fact of several lines gives way to its beginning and end, down to this many characters.
 _LEAST = 200
+# Nothing is of use without the goal: so many characters of it come before everything else.
+_FIRST, _LEAST_GOAL = "goal", 400
 # Of a kind with these, the latest facts come first if not all fit: they hold.
 _LATEST_FIRST = ("asked", "decision", "rejected", "error", "fixed", "said", "point")
 
@@ -62,7 +64,12 @@ def choose(facts: Sequence[Fact], uri: str, states: Mapping[str, str], room: int
         if found
     }
     chosen = []
-    for kind, allowed in allot(needs, SHARES, room).items():
+    allotted = allot(needs, SHARES, room)
+    least = min(needs.get(_FIRST, 0), _LEAST_GOAL)
+    if allotted.get(_FIRST, least) < least:
+        others = {kind: need for kind, need in needs.items() if kind != _FIRST}
+        allotted = {_FIRST: least, **allot(others, SHARES, max(0, room - least))}
+    for kind, allowed in allotted.items():
         left = allowed - _heading(kind)
         taken: dict[int, str] = {}
         for at, fact in whole[kind][::-1] if kind in _LATEST_FIRST else whole[kind]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core import document
 from core.text import one_line
 from runtime.distill import extractive, traces
-from runtime.distill.transcript import TURN, read
+from runtime.distill.transcript import TURN, called, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -131,7 +131,10 @@ class Session:
             and not any(fact.turn == number and len(fact.text) >= _COVERED * len(text) for fact in facts)
         ]
         facts += [Fact("said", one_line(text, _SAID), number, line, by_user=True) for number, line, text in others]
-        facts += self._stated("point", found["points"])
+        aloud = {number: " ".join(_spoken(text).split()) for number, _, text in self.turns("assistant", "commentary")}
+        points = self._stated("point", found["points"])
+        # What an agent only thought is not what it found.
+        facts += [fact for fact in points if fact.text[: _BEGINNINGS[1]] in aloud.get(fact.turn, "")]
         facts += [Fact("summary", text, number, line, whole=True) for number, line, text in summaries[-1:]]
         facts += self._stated("ran", found["ran"])
         return facts
@@ -184,7 +187,7 @@ def _spoken(text: str) -> str:
     for line in text.partition("\n### reasoning")[0].split("\n"):
         if line.startswith("### reasoning"):
             break
-        if re.match(r"- (?:mcp__[\w.-]+|[A-Z]\w+)(?: \([^)]*\))?: ", line):
+        if called("assistant", line) is not None:
             inside = True
             continue
         if inside and (line.startswith("  ") or not line):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The part of a session's budget that is used up at most once an event has spoken: what comes later needs some, too.
 SHARES = {"session-start": 0.5, "prompt": 0.8, "compact": 0.8}
 _ITEMS = 3
-_SNIPPET = 400
+_SNIPPET = 240
 # How long a prompt waits for its recall, in seconds; ``BRAIN_RECALL_S`` gives another limit.
 _TIMEOUT_S = 0.15
 _FEWEST_WORDS = 3

@@ -43,8 +43,8 @@ def test_a_handoff_holds_the_state_within_its_tokens_and_a_fence(brain: Brain, h
 
 
 def test_the_smallest_handoff_still_has_the_goal(brain: Brain, held: Home) -> None:
-    found = json.loads(brain("handoff", "--session", "s1", "--tokens", "450", "--json").stdout)
-    assert found["tokens"] <= 450
+    found = json.loads(brain("handoff", "--session", "s1", "--tokens", "350", "--json").stdout)
+    assert found["tokens"] <= 350
     assert found["left_out"] > 0
     assert "Make the HTTP client" in found["text"]
     assert brain("handoff", "--tokens", "10").returncode == 64

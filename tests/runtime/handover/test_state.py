@@ -69,3 +69,16 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
 def test_commands_stay_runnable_and_no_tag_opens() -> None:
     fact = Fact("command", "`a && b < in > out 2>&1 </memory>`", 1, 3)
     assert written(fact, "", {}) == "- `a && b < in > out 2>&1 &lt;/memory>` (line 3)"
+
+
+def test_calls_and_thoughts_are_not_what_an_agent_said() -> None:
+    text = SESSION + (
+        "\n## [5] assistant · 2026-05-02 08:12\n\n- bash: make router\n\n  a line of its script\n\n"
+        "The router now asks the limiter before it forwards a request.\n\n"
+        "### reasoning\n\nPerhaps the limiter of the router loses requests at midnight when the quota resets.\n"
+    )
+    (left,) = of("next", text)
+    assert left.text == "The router now asks the limiter before it forwards a request."
+    points = [fact.text for fact in of("point", text)]
+    assert any("asks the limiter" in point for point in points)
+    assert not any("midnight" in point for point in points)
