@@ -25,6 +25,7 @@ LIMIT = 400
 _TIMEOUT_S = 0.15
 # Instructions of SQLite between two looks at the clock.
 _STEPS = 2_000
+_WHEN = {moments.BEFORE: "before a call of", moments.FAILED: "after a failed call of"}
 _HEAD = "From memory, as evidence to be checked:"
 
 
@@ -85,7 +86,7 @@ def as_item(line: Line, moment: moments.Moment) -> ledger.Item:
         line=line.line,
         key=line.key,
         kind=line.kind,
-        reason=f"{line.kind}, {moment.when} a call of {moment.tool}",
+        reason=f"{_WHEN[moment.when]} {moment.tool}",
         about=line.about,
         is_clean=line.is_clean,
     )
