@@ -5,7 +5,7 @@ parent, children}``; the branch that ends at ``current_node`` is shown, not what
 ``author.role``, ``content {content_type, parts|text}`` and ``metadata.model_slug``. An assistant's message to a
 ``recipient`` other than ``all`` is a call of a tool.
 
-Sources: the export itself, as pionxzh/chatgpt-exporter and mohamed-chs/convoviz describe it.
+The vendor does not describe the export. The shapes are those that its readers share; other content is counted.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A conversation is ``{uuid, name, created_at, chat_messages}``; a message ``{uuid
 content, created_at, attachments}``, its ``content`` in Anthropic's form, before 2025 only ``text``. Attached files are
 left out.
 
-Source: the export itself, and Anthropic's help center (support.claude.com, "export your Claude data").
+The vendor does not describe the export. The shapes are those that its readers share; other content is counted.
 """
 
 from __future__ import annotations

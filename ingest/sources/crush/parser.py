@@ -1,7 +1,8 @@
 """Crush's sessions: the tables ``sessions`` and ``messages`` of ``.crush/crush.db`` in each project.
 
-``messages.parts`` is a list of ``{type, data}``: ``text {text}``, ``reasoning {thinking}``, ``tool_call {id, name,
-input}``, ``tool_result {tool_call_id, content, is_error}``, ``finish {reason, message, details}``. A session with
+``messages.parts`` is a list of ``{type, data}``: ``text {text, hidden}``, ``reasoning {thinking}``, ``tool_call {id,
+name, input}``, ``tool_result {tool_call_id, content, is_error}``, ``shell_command {command, output, exit_code}``, which
+the person typed, and ``finish {reason, message, details}``. A hidden text was made up by Crush to go on. A session with
 ``parent_session_id`` is a subagent's. Times are seconds.
 
 Source: charmbracelet/crush, internal/message/message.go and content.go, internal/db/migrations.
@@ -74,6 +75,11 @@ def _message(session: SessionBuilder, reading: Reading, row: Record) -> None:
         kind, data = string(part.get("type")), mapping(part.get("data"))
         if kind == "text" and row.get("is_summary_message") in (1, True):
             session.summary(string(data.get("text")), at, name)
+        elif kind == "text" and data.get("hidden") is True:
+            continue
+        elif kind == "shell_command":
+            line = clean(string(data.get("command"))).strip()
+            session.command(f"! {line}" if line else "", at, name)
         elif kind == "text" and role == "user":
             typed.append(session.pieces(extract_user_text(string(data.get("text"))), at, name))
         elif kind == "text":

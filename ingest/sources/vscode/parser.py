@@ -36,6 +36,8 @@ FOREIGN = "not a chat session of VS Code"
 KNOWN = Vocabulary(__file__)
 
 _FIELDS, _DROPPED = KNOWN.fields("fields"), KNOWN.words("dropped")
+# The value of ``modelState`` since 2026, before that ``isCanceled``.
+_CANCELED = 2
 _MARKDOWN = frozenset(("", "markdownContent", "markdownVuln"))
 # The most items that a log may skip ahead: a damaged index must not make a list of a billion nulls.
 _MOST_GAP = 10_000
@@ -124,7 +126,7 @@ def _request(session: SessionBuilder, reading: Reading, request: Record, number:
     session.uuids.add(name)
     session.extend_to(at)
     session.usage(string(request.get("modelId")).removeprefix("copilot/"))
-    session.usage(None, request.get("completionTokens"), name)
+    session.usage(None, request.get("completionTokens") or mapping(request.get("usage")).get("completionTokens"), name)
     message = request.get("message")
     said = extract_user_text(string(message) or string(mapping(message).get("text")))
     session.prompt(session.pieces(said, at, name), at, name)
@@ -141,8 +143,8 @@ def _request(session: SessionBuilder, reading: Reading, request: Record, number:
         texts.clear()
         _part(session, reading, kind, part, name, at)
     session.reply("".join(texts), at, name)
-    failed = mapping(mapping(request.get("result")).get("errorDetails"))
-    if request.get("isCanceled") is True:
+    failed = mapping(mapping(request.get("result")).get("errorDetails")) or mapping(request.get("responseErrorDetails"))
+    if request.get("isCanceled") is True or mapping(request.get("modelState")).get("value") == _CANCELED:
         session.interrupt(at, f"{name} canceled")
     elif failed:
         session.note(string(failed.get("message")), at, name)

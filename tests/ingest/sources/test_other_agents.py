@@ -187,6 +187,8 @@ def test_a_kimi_session_has_the_folder_whose_digest_its_own_has(home: Home, tmp_
 def test_crush_keeps_its_sessions_in_the_project(home: Home, tmp_path: Path) -> None:
     parts = [
         ("user", [{"type": "text", "data": {"text": "Mend the lock"}}]),
+        ("user", [{"type": "text", "data": {"text": "Go on from there", "hidden": True}},
+                  {"type": "shell_command", "data": {"command": "git status", "output": "", "exit_code": 0}}]),
         ("assistant", [
             {"type": "reasoning", "data": {"thinking": "Hm."}}, {"type": "text", "data": {"text": "I run it."}},
             {"type": "tool_call", "data": {"id": "c1", "name": "bash", "input": '{"command": "npm test"}'}},
@@ -215,6 +217,7 @@ def test_crush_keeps_its_sessions_in_the_project(home: Home, tmp_path: Path) -> 
     assert (meta["title"], meta["project"], meta["models"]) == ("The lock", str(tmp_path / "api"), ["opus"])
     assert "- bash: npm test\n  ! 1 failed" in body
     assert "interrupted by the user" in body
+    assert ("- ! git status" in body, "Go on from there" in body) == (True, False)
     assert sorted(each[0]["parent"] for each in map(_split, corpus(home).values()) if "parent" in each[0]) == ["s1"]
 
 
