@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import select
 import selectors
 import signal
 import socket
@@ -21,6 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 _ROOMS = ("brain", "cli", "core", "ingest", "ops", "qmd", "runtime")
 # Libraries that start threads or take a second to import; a command that needs one imports it itself.
@@ -138,10 +140,20 @@ def serve() -> None:
     """Fork for each request on the socket that ``sys.argv`` names, and run the command in the fork."""
     _import()
     channel = socket.socket(fileno=int(sys.argv[1]))
+    ended, wake = os.pipe()
+    os.set_blocking(wake, False)
+    # Python writes to the pipe for a signal that has a handler.
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running: dict[int, int] = {}
+    sources: list[Any] = [channel, ended]
     while True:
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+        ready = select.select(sources, [], [])[0]
+        if ended in ready:
+            os.read(ended, 4096)
+            _report(running)
+        if channel not in ready:
+            continue
         head, given, _, _ = socket.recv_fds(channel, 8, 4)
         if not head:
             os._exit(0)
@@ -149,19 +161,18 @@ def serve() -> None:
         request = bytearray()
         while len(request) < length:
             request += channel.recv(length - len(request))
-        if not os.fork():
+        status = given.pop()
+        if (pid := os.fork()) == 0:
             break
+        os.write(status, struct.pack("i", pid))
+        running[pid] = status
         for each in given:
             os.close(each)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     channel.close()
-    status = given.pop()
-    if (pid := os.fork()) != 0:
-        for each in (*given, 0, 1, 2):
-            os.close(each)
-        os.write(status, struct.pack("i", pid))
-        os.write(status, struct.pack("i", os.waitpid(pid, 0)[1]))
-        os._exit(0)
-    os.close(status)
+    for each in (ended, wake, status, *running.values()):
+        os.close(each)
     for number, each in enumerate(given):
         os.dup2(each, number)
         os.close(each)
@@ -175,6 +186,16 @@ def serve() -> None:
     exec(code, {})
     vars(brain)["_START"] = time.perf_counter()
     brain.entry()
+
+
+def _report(running: dict[int, int]) -> None:
+    """Write the status of each child that has ended to its descriptor."""
+    with contextlib.suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            status = running.pop(found[0])
+            with contextlib.suppress(BrokenPipeError):  # the caller has killed the command and gone
+                os.write(status, struct.pack("i", found[1]))
+            os.close(status)
 
 
 def _import() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+# Each one takes a second until it is stopped, and then as long again.
 HOSTILE = [
     ('r#"' * 20_000, "rust"),
-    ("`" * 150_001, "go"),
-    ('"""' * 100_001, "java"),
+    pytest.param("`" * 150_001, "go", marks=pytest.mark.long),
+    pytest.param('"""' * 100_001, "java", marks=pytest.mark.long),
     ("a<" * 200_000, "cpp"),
 ]

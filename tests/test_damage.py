@@ -48,6 +48,21 @@ TREES = (
     "brain_files",
 )
 
+# One tree of each kind; the others take as long and run with the long tests.
+SHORT = (
+    "sqlite_schema",
+    "documents",
+    "idx_documents_path",
+    "content",
+    "documents_fts_data",
+    "brain_passages_data",
+    "brain_facts",
+    "store_collections",
+)
+every_tree = pytest.mark.parametrize(
+    "tree", [pytest.param(tree, marks=() if tree in SHORT else pytest.mark.long) for tree in TREES]
+)
+
 pytestmark = pytest.mark.damages_full_text
 
 
@@ -112,7 +127,7 @@ def check_sound(home: Home) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("tree", TREES)
+@every_tree
 def test_a_rebuild_heals_a_damaged_page_of_any_table(whole: Home, run: Run, tree: str) -> None:
     before = answers(run)
     damage.flip(whole.index, tree)
@@ -286,7 +301,7 @@ UNSEEN = (
 )
 
 
-@pytest.mark.parametrize("tree", TREES)
+@every_tree
 def test_a_damaged_page_is_found_by_the_hourly_doctor_and_healed(whole: Home, run: Run, tree: str) -> None:
     before = answers(run)
     damage.flip(whole.index, tree)

@@ -122,7 +122,6 @@ def _is_gone(brain: Brain, place: Path) -> None:
     assert explained["archive"]["objects"] == 1
     assert brain("index", "--from-archive").returncode == 0
     assert {path.name for path in (place / "brain").rglob("*.md")} == {"mine.md"}
-    assert brain("doctor", "--json").returncode == 0
 
 
 @pytest.mark.parametrize("way", ["index", "index --new", "index --from", "hook"])
@@ -148,6 +147,8 @@ def test_whatever_reads_a_session_has_the_demo_give_way(
         done = brain(*way.split(), *([str(folder)] if way == "index --from" else []))
         assert "demo: 7 documents removed" in done.stdout
     _is_gone(brain, place)
+    if way == "index":  # the doctor takes seconds, and the home is the same whatever read the session
+        assert brain("doctor", "--json").returncode == 0
 
 
 def test_the_demo_stays_while_nothing_else_was_read(brain: Brain, place: Path) -> None:

@@ -251,6 +251,7 @@ def test_the_hybrid_arm_is_asked_by_the_model_however_small_a_set_is(home: Home,
     assert rows["qmd-hybrid"]["errors"] == 0
 
 
+@pytest.mark.long
 def test_the_order_of_a_reranker_is_measured_where_one_is_configured(
     ready: Home, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

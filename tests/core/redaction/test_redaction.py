@@ -407,7 +407,9 @@ def test_a_command_that_goes_on_in_the_next_line_is_one_command(command: str, en
     assert automaton.suspects(json.dumps(text.format("Sup3rDuper9x")).encode())
 
 
-@pytest.mark.parametrize("end", ["\\\n", " \\\n  ", " \\\r\n\t"])
+@pytest.mark.parametrize(
+    "end", [" \\\r\n\t", *(pytest.param(end, marks=pytest.mark.long) for end in ("\\\n", " \\\n  "))]
+)
 def test_what_is_found_in_one_line_is_found_where_it_goes_on_in_the_next(end: str) -> None:
     wanted = missed = 0
     for case in POSITIVES:

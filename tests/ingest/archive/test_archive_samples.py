@@ -27,7 +27,9 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("source", sorted(SAMPLES))
+@pytest.mark.parametrize(
+    "source", [pytest.param(name, marks=pytest.mark.long if name == "claude" else ()) for name in sorted(SAMPLES)]
+)
 def test_the_samples_of_a_source_come_back_from_the_archive_alone(
     home: Home, shared: Path, tmp_path: Path, source: str
 ) -> None:

@@ -252,7 +252,7 @@ def test_documents_are_private(home: Home, tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_a_kill_at_any_moment_leaves_old_or_new_documents_never_half(home: Home, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder = tmp_path / "in"

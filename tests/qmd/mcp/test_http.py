@@ -327,6 +327,7 @@ def test_slow_clients_do_not_keep_others_out(site: Site, said: bytes) -> None:
             raw.close()
 
 
+@pytest.mark.long
 def test_clients_that_do_not_read_do_not_keep_others_out(world: World) -> None:
     world.write("plans/long.md", "# Long\n\n" + "lorem ipsum " * 500_000)
     world.index()
