@@ -39,9 +39,10 @@ _ASKS = re.compile(r"^- (?:mcp__\w*brain\w*|.*\bbrain (?:ask|why|show|recent|pac
 
 
 def note_use(home: Home, config: Config, documents: Iterable[tuple[str, str]]) -> None:
-    """``judge``, for whoever indexes: a verdict that cannot be written costs no memory."""
+    """``judge`` and drop what is old, for whoever indexes: a verdict that cannot be written costs no memory."""
     with contextlib.suppress(OSError):
         judge(home, config, documents)
+        ledger.expire(home)
 
 
 def judge(home: Home, config: Config, documents: Iterable[tuple[str, str]], now: float | None = None) -> int:

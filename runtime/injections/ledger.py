@@ -21,6 +21,7 @@ from core.home import PRIVATE_FILE, make_private
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from io import BufferedRandom
     from typing import Any
 
     from core.config import Config
@@ -262,6 +263,17 @@ def mark(text: str) -> str:
     return hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
+def expire(home: Home, now: float | None = None) -> None:
+    """Delete rows of more than 90 days ago, except rejections. Raises OSError."""
+    instant = time.time() if now is None else now
+    horizon = clock.iso(instant - _KEEP_S)
+    if not any(row["ts"] < horizon and row["row"] != WRONG for row in _rows(home, needles=('"row":',))):
+        return
+    with open(path(home), "r+b") as stream:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+        _trim(stream, instant, _MOST_BYTES)
+
+
 def unsettled(home: Home) -> list[Row]:
     """Return the injections that no session is known to have used, oldest first."""
     return [row for row in listed(home)[::-1] if not row["used"]]
@@ -319,17 +331,24 @@ def _append(home: Home, rows: Sequence[Row], now: float) -> None:
         stream.write(data)
         stream.flush()
         if size + len(data) > _MOST_BYTES:
-            stream.seek(0)
-            kept = b"".join(_kept(stream.read().splitlines(keepends=True), now))
-            # Readers take no lock. A row that they see torn is left out, and given again at worst.
-            stream.truncate(0)
-            stream.write(kept)
+            _trim(stream, now, _MOST_BYTES // 2)
 
 
-def _kept(lines: list[bytes], now: float) -> list[bytes]:
-    """Return the lines to keep of a ledger that is too long: every rejection, else the newest of the last 90 days."""
+def _trim(stream: BufferedRandom, now: float, room: int) -> None:
+    """Rewrite the ledger, of which the caller holds the lock, with what is to be kept.
+
+    Readers take no lock. A row that they see torn is left out, and given again at worst.
+    """
+    stream.seek(0)
+    kept = b"".join(_kept(stream.read().splitlines(keepends=True), now, room))
+    stream.seek(0)
+    stream.truncate(0)
+    stream.write(kept)
+
+
+def _kept(lines: list[bytes], now: float, room: int) -> list[bytes]:
+    """Return the lines to keep: every rejection, else the newest of the last 90 days, of ``room`` bytes."""
     horizon = clock.iso(now - _KEEP_S)
-    room = _MOST_BYTES // 2
     kept: list[bytes] = []
     for line in reversed(lines):
         try:

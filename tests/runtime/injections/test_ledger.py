@@ -139,3 +139,17 @@ def test_any_session_id_finds_its_own_rows(home: Home, session: str) -> None:
     ledger.add(home, session, "hook", "prompt", [item()], NOW)
     assert allowance(home, session).permits(item()) is (session == "")
     assert allowance(home, "other").permits(item())
+
+
+def test_what_is_old_expires_except_rejections(home: Home) -> None:
+    home.make()
+    old = NOW - 91 * 86_400
+    (ident,) = ledger.add(home, "s0", "hook", "prompt", [item("rejected")], old)
+    ledger.wrong(home, ident, old)
+    ledger.add(home, "s1", "hook", "prompt", [item(uri="qmd://inbox/b.md")], NOW)
+    ledger.expire(home, NOW)
+    assert [row["path"] for row in ledger.listed(home)] == ["b.md"]
+    assert not allowance(home, "s9").permits(item("rejected"))
+    before = Path(ledger.path(home)).read_bytes()
+    ledger.expire(home, NOW)
+    assert Path(ledger.path(home)).read_bytes() == before
