@@ -35,6 +35,8 @@ _PART = 130
 # By which a shell or a runner says that there is no such program.
 _NOT_THERE = ("command not found", "not found: ", "No module named", "not recognized", ": not found")
 _LEAST_RULE = 12
+# How a runner echoes the command that it runs: no failure's words.
+_ECHOES = ("$ ", "> ", "+ ")
 
 
 class Line:
@@ -80,8 +82,9 @@ def first_run(moment: Moment, memory: Memory) -> Line | None:
             return None
         remedy = "nor did it succeed later in those sessions"
     count = f"in each of the last {len(failed)} sessions here" if len(failed) > 1 else "in the last session here"
-    said = f"with {_quoted(past.note)} on {_day(past.at)}"
-    text = f"the first run of {_code(past.subject)} failed {count}, {said}; {remedy}"
+    said = f", with {_quoted(past.note)}" if past.note and not past.note.startswith(_ECHOES) else ""
+    last = "last " if len(failed) > 1 else ""
+    text = f"the first run of {_code(past.subject)} failed {count}{said}, {last}on {_day(past.at)}; {remedy}"
     return Line(DEAD_END, str(moment.key), text, past, document)
 
 
@@ -276,7 +279,10 @@ def _is_absent(text: str) -> bool:
 
 
 def _code(text: str) -> str:
-    return f"`{agents.code(text, _PART).replace('`', '')}`"
+    """Return a command or a name between backticks, without the way to the folder, which is the one at hand."""
+    step, moved, rest = text.partition(" && ")
+    said = rest if moved and step.startswith("cd ") else text
+    return f"`{agents.code(said, _PART).replace('`', '')}`"
 
 
 def _quoted(text: str) -> str:
