@@ -11,6 +11,7 @@ from bench import (
     ask,
     chrome,
     code,
+    coverage,
     doctor,
     embed,
     engine,
@@ -32,8 +33,8 @@ from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.report import Report
 
 SUITES = tuple(
-    """ask warm hooks guard handover index qmd embed chrome code sources redaction archive vectors doctor watch web tui
-    locomo sets""".split()
+    """ask warm hooks guard handover coverage index qmd embed chrome code sources redaction archive vectors
+    doctor watch web tui locomo sets""".split()
 )
 RESULTS = ROOT / "bench" / "results.md"
 
@@ -69,6 +70,8 @@ def main(argv: list[str] | None = None) -> int:
             guard.measure(report, quick=arguments.quick)
         if "handover" in suites:
             handover.measure(report)
+        if "coverage" in suites:
+            coverage.measure(report)
         if "index" in suites:
             index.measure(report, quick=arguments.quick)
         if "qmd" in suites:
