@@ -41,6 +41,7 @@ GROUPS = {
     "work": {
         "how": "show how this machine really runs a program: what succeeded, and how often it failed",
         "fix": "show what was done after an error when it did not come back",
+        "files": "list the files that the work on a topic touched",
         "friction": "list errors that three or more sessions met, with the fix that held",
     },
     "capture": {

@@ -7,6 +7,6 @@ markdown. A bump of ``INDEX`` rebuilds the ``brain_…`` tables. A bump of ``RED
 
 VERSION = "0.1.0"
 PARSER = 7
-DOCUMENT = 3
+DOCUMENT = 4
 INDEX = 5
 REDACTION = 17

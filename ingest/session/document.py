@@ -37,7 +37,7 @@ from ingest.session.units import split_key, stem, unit_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from ingest.pipeline.reading import Reading
     from ingest.session.session import Part, SessionBuilder
@@ -113,6 +113,7 @@ def compose(
         "version": _latest(each.version for each in by_time),
         "turns": len(found),
         "output_tokens": _tokens(copies),
+        "tokens": _usage(copies),
         "pull_requests": sorted({link for each in copies for link in each.pull_requests}),
         "forked_from": _latest(each.forked_from for each in by_time),
         "parent": _latest(each.parent for each in by_time),
@@ -206,6 +207,28 @@ def _tokens(copies: list[SessionBuilder]) -> int | None:
         for message, tokens in each.tokens.items():
             counts[message] = max(tokens, counts.get(message, tokens))
     return sum(counts.values()) or None
+
+
+def _usage(copies: list[SessionBuilder]) -> list[str]:
+    """Return the tokens by model, an item each: new input, input that the provider's cache had or took, output.
+
+    Records without a model are of the session's only model, which is not named.
+    """
+    records: dict[str, tuple[Any, ...]] = {}
+    for each in copies:
+        for record, spent in each.spent.items():
+            records[record] = max(spent, records.get(record, spent), key=lambda counts: (sum(counts[1:]), counts))
+    models = set[str]().union(*(each.models for each in copies))
+    only = next(iter(models)) if len(models) == 1 else "unknown"
+    totals: dict[str, list[int]] = {}
+    for model, *counts in records.values():
+        total = totals.setdefault(one_line(model, 100) or only, [0, 0, 0, 0])
+        for place, count in enumerate(counts):
+            total[place] += count
+    # Without words: a word that is in each document would find none of them.
+    named = len(totals) > 1 or only not in totals
+    shown = {model: "/".join(map(str, total)) for model, total in totals.items()}
+    return [f"{shown[model]} {model}" if named else shown[model] for model in sorted(totals)]
 
 
 def _timestamp(at: str) -> Timestamp:

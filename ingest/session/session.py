@@ -15,7 +15,7 @@
 ``teammate``    another agent's or a schedule's words, in a person's place
 ``interrupt``   the person stopped the assistant
 ``note``        anything else that happened, in one line
-``usage``       the model of an answer, and its output tokens
+``usage``       the model of an answer, and its tokens
 ``pieces``      one text of a user message, as the tool's ``extract_user_text`` returned it
 =============== =====================================================================================
 
@@ -229,10 +229,11 @@ class SessionBuilder(Part):
     """One file's copy of a session, which a parser fills record by record, in the order of the file.
 
     ``removed``: records that were taken back; ``retracted``: records of answers that others replaced, which stay if
-    they ran a tool; ``ran``: calls that have a result. ``first`` and ``last`` bound the conversation, in the form of
-    ``ingest.session.values.instant``. ``title`` was given by a person or by the tool, ``machine_title`` by a model,
-    ``summaries`` are (record that one describes, text); ``task`` is what a subagent was asked to do. ``links`` maps
-    each subagent to its type and task, tab-separated. ``extra`` holds frontmatter of this source alone, in order.
+    they ran a tool; ``ran``: calls that have a result. ``first`` and ``last`` bound the
+    conversation, in the form of ``ingest.session.values.instant``. ``title`` was given by a person or by the tool,
+    ``machine_title`` by a model, ``summaries`` are (record that one describes, text); ``task`` is what a subagent was
+    asked to do. ``links`` maps each subagent to its type and task, tab-separated. ``extra`` holds frontmatter of this
+    source alone, in order.
 
     ``rank`` orders the places of one tool by how much they know of a session. ``partial``: the transcript is missing,
     only a person's prompts are known. ``sign`` identifies the folder ``cwd`` if that is unknown
@@ -268,6 +269,7 @@ class SessionBuilder(Part):
         "sign",
         "slug",
         "source",
+        "spent",
         "summaries",
         "task",
         "title",
@@ -298,6 +300,8 @@ class SessionBuilder(Part):
         self.links: dict[str, str] = {}
         self.models: set[str] = set()
         self.tokens: dict[str, int] = {}
+        # Record → model, and tokens: new input, input from the cache, input into the cache, output.
+        self.spent: dict[str, tuple[Any, ...]] = {}
         self.pull_requests: set[str] = set()
         self.extra: dict[str, object] = {}
         self.partial = False
@@ -413,12 +417,24 @@ class SessionBuilder(Part):
         """Add anything else that happened, in one line."""
         self.put(NOTE, one_line(text, 500), at, record)
 
-    def usage(self, model: object, tokens: object = 0, record: str = "") -> None:
-        """Add the model of an answer and the number of its output tokens; a value of another type is left out."""
+    def usage(self, model: object, tokens: object = 0, record: str = "", sent: Sequence[object] = ()) -> None:
+        """Add the model of an answer and the number of its output tokens; a value of another type is left out.
+
+        ``sent`` is what ``spend`` takes.
+        """
         if type(model) is str and model:
             self.models.add(model)
         if type(tokens) is int and tokens:
             self.tokens[record] = tokens
+        self.spend(model, tokens, record, *sent)
+
+    def spend(
+        self, model: object, tokens: object, record: str, sent: object = 0, cached: object = 0, stored: object = 0
+    ) -> None:
+        """Add the tokens of an answer: output, and input that was new, came from the provider's cache, went into it."""
+        counts = tuple(each if type(each) is int and each > 0 else 0 for each in (sent, cached, stored, tokens))
+        if any(counts):
+            self.spent[record] = (model if type(model) is str else "", *counts)
 
     def pieces(self, text: UserText, at: str = "", record: str = "") -> str:
         """Add the pieces of one user text that are no prompt, and return the person's words.

@@ -35,6 +35,7 @@ SHOWING = (
     "how",
     "fix",
     "friction",
+    "files",
 )
 
 

@@ -8,7 +8,7 @@ from core import clock
 from core.config import load
 from runtime.asking import agents
 from runtime.dates.day_option import parse_day
-from runtime.work import fix, how
+from runtime.work import files, fix, how
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +40,10 @@ def _friction(home: Home, **within: Any) -> Envelope:
     return fix.friction(home, load(home), **within)
 
 
+def _files(home: Home, given: str, **within: Any) -> Envelope:
+    return files.files(home, load(home), given, **within)
+
+
 ROWS: tuple[Row, ...] = (
     (
         "brain_how",
@@ -62,6 +66,16 @@ ROWS: tuple[Row, ...] = (
         _fix,
         fix.FIXES,
         fix.lines,
+    ),
+    (
+        "brain_files",
+        "The files of a topic",
+        "The files that the work on a topic changed and read, those first that it changed.",
+        "topic",
+        "A few words, not the whole question",
+        _files,
+        files.FILES,
+        files.lines,
     ),
     (
         "brain_friction",

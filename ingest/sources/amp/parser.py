@@ -98,7 +98,8 @@ class Conversation:
         at = at or moment(message.get("timestamp")) or moment(message.get("createdAt"))
         session.extend_to(at)
         session.uuids.add(name)
-        session.usage(usage.get("model"), usage.get("outputTokens"), name)
+        sent = [usage.get(key) for key in ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")]
+        session.usage(usage.get("model"), usage.get("outputTokens"), name, sent)
         if role not in ("user", "assistant", "info"):
             self._reading.count(f"message role {one_line(str(role), 60)}")
         by_agent = bool(string(message.get("parentToolUseId")) or string(message.get("parentToolUseID")))

@@ -251,6 +251,10 @@ def _identity(session: str) -> str:
     return one_line(session, 4000)
 
 
+# New input, input from the cache, input into the cache (https://docs.anthropic.com/en/api/messages, ``usage``).
+_SENT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
 class ClaudeSession(SessionBuilder):
     """A session or subagent, as one transcript of Claude Code holds it.
 
@@ -433,6 +437,7 @@ class ClaudeSession(SessionBuilder):
             if type(tokens) is int:
                 # The records of one streamed message repeat a growing count: the last one counts.
                 self.tokens[identity or uuid] = tokens
+            self.spend(model, tokens, identity or uuid, *map(usage.get, _SENT))
         for block in blocks(message.get("content")):
             kind = block.get("type")
             if type(kind) is str and kind in _BLOCKS:

@@ -43,6 +43,7 @@ from ingest.sources.codex.user_text import (
     output_text,
     printed_answers,
     subagent_link,
+    total_tokens,
 )
 from ingest.sources.detection import detect_tool
 
@@ -342,9 +343,8 @@ class _Rollout:
         if type(kind) is str and kind in _EVENTS:
             self._check(f"event_msg {kind}", event, _EVENTS[kind])
         if kind == "token_count":
-            total = mapping(mapping(event.get("info")).get("total_token_usage")).get("output_tokens")
-            if type(total) is int:
-                session.tokens["total"] = total
+            output, *sent = total_tokens(event)
+            session.usage("", output, "total", sent)
         elif kind == "user_message":
             session.extend_to(at)
             self._user_event(string(event.get("message")), at)
@@ -594,7 +594,5 @@ def _started_threads(item: dict[str, Any]) -> list[str]:
     """Return the threads of the subagents that a turn's item started."""
     if item.get("kind") in ("started", "Started"):
         return [string(item.get("agent_thread_id"))]
-    threads = item.get("receiver_thread_ids")
-    if _compact(item.get("tool")) == "spawnagent" and type(threads) is list:
-        return [string(thread) for thread in threads]
-    return []
+    threads = item.get("receiver_thread_ids") if _compact(item.get("tool")) == "spawnagent" else None
+    return [string(thread) for thread in threads] if type(threads) is list else []

@@ -430,6 +430,14 @@ def printed_answers(output: Any) -> str:
     return ""
 
 
+def total_tokens(event: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the tokens of a session so far: output, new input, input from the cache."""
+    total = mapping(mapping(event.get("info")).get("total_token_usage"))
+    sent, cached = total.get("input_tokens"), total.get("cached_input_tokens")
+    # ``input_tokens`` holds the cached ones.
+    return total.get("output_tokens"), sent - cached if type(sent) is type(cached) is int else sent, cached
+
+
 def subagent_link(thread: str) -> str:
     """Return the line that names a subagent's document."""
     return f"→ codex__{one_line(thread, 100)}"

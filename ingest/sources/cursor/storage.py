@@ -390,7 +390,8 @@ class EditorConversation:
         if kind not in (2, "ai", "assistant"):
             self._reading.count(f"bubble type {one_line(str(kind), 60)}")
         model = string(mapping(bubble.get("modelInfo")).get("modelName")) or bubble.get("modelType")
-        session.usage(_known_model(model), mapping(bubble.get("tokenCount")).get("outputTokens"), name)
+        count = mapping(bubble.get("tokenCount"))
+        session.usage(_known_model(model), count.get("outputTokens"), name, [count.get("inputTokens")])
         thinking = bubble.get("thinking")
         session.thought(string(mapping(thinking).get("text")) or string(thinking), at, name)
         tool = bubble.get("toolFormerData")

@@ -239,7 +239,10 @@ class Conversation:
         session.prompt(session.pieces(found, at, name), at, name)
 
     def _assistant(self, session: SessionBuilder, name: str, message: dict[str, Any], at: str) -> None:
-        session.usage(message.get("model"), mapping(message.get("tokens")).get("output"), name)
+        tokens = mapping(message.get("tokens"))
+        sent, cached = tokens.get("input"), tokens.get("cached")
+        fresh = sent - cached if type(sent) is int and type(cached) is int else sent  # ``input`` holds ``cached``
+        session.usage(message.get("model"), tokens.get("output"), name, [fresh, cached])
         for thought in message.get("thoughts") or ():
             subject, said = string(mapping(thought).get("subject")), string(mapping(thought).get("description"))
             session.thought(f"**{subject}** {said}" if subject else said, at, name)

@@ -449,7 +449,7 @@ class Conversation:
             return
         self._check("message assistant", info)
         model = string(info.get("modelID")) or string(mapping(info.get("model")).get("modelID"))
-        session.usage(model, mapping(info.get("tokens")).get("output"), name)
+        session.usage(model, *_tokens(info, name))
         session.cwd = session.cwd or string(mapping(info.get("path")).get("cwd"))
         is_summary = info.get("summary") is True or info.get("mode") == "compaction"
         for part in parts:
@@ -536,7 +536,7 @@ class Conversation:
             found = extract_user_text(string(data.get("text")), to_subagent=bool(session.parent))
             session.prompt(session.pieces(found, at, name), at, name)
         elif kind == "assistant":
-            session.usage(mapping(data.get("model")).get("id"), mapping(data.get("tokens")).get("output"), name)
+            session.usage(mapping(data.get("model")).get("id"), *_tokens(data, name))
             session.extend_to(moment(mapping(data.get("time")).get("completed")))
             for number, block in enumerate(blocks(data.get("content"))):
                 self._block(block, at, name, number)
@@ -573,3 +573,10 @@ class Conversation:
 
     def _unknown(self, what: str, value: Any = None) -> None:
         self._reading.count(what, 0, value)
+
+
+def _tokens(record: Record, name: str) -> tuple[Any, str, list[Any]]:
+    """Return the output tokens of a message, its name, and its tokens of input."""
+    tokens = mapping(record.get("tokens"))
+    cache = mapping(tokens.get("cache"))
+    return tokens.get("output"), name, [tokens.get("input"), cache.get("read"), cache.get("write")]

@@ -229,9 +229,11 @@ class Tree:
             return
         if model and model not in _MODELS:
             session.models.add(model)
-        tokens = mapping(message.get("usage")).get("output")
+        usage = mapping(message.get("usage"))
+        tokens = usage.get("output")
         if type(tokens) is int and tokens:
             session.tokens[entry or at] = tokens
+        session.spend(model, tokens, entry or at, usage.get("input"), usage.get("cacheRead"), usage.get("cacheWrite"))
         for block in blocks(message.get("content")):
             kind = self._kind(block)
             if kind == "text":

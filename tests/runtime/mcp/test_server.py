@@ -93,6 +93,7 @@ def test_every_tool_answers(memory: Home) -> None:
         "brain_how": {"tool": "make"},
         "brain_fix": {"error": "No rule to make target"},
         "brain_friction": {},
+        "brain_files": {"topic": "rotary encoder"},
     }
     assert set(given) == set(TOOLS)
     for name, arguments in given.items():
