@@ -142,7 +142,8 @@ def brain(program: Brain) -> Brain:
 @pytest.fixture
 def indexed(home: Home, tmp_path: Path, brain: Brain) -> Home:
     script = Script()
-    said = text("The walrus swam – and sang…")
+    # The names that are asked for are there: those that are missing cost the rules of redaction as well.
+    said = text("The walrus swam – and sang… getUserName of src/auth/token.py failed with ECONNREFUSED")
     save(tmp_path / "t" / "a.jsonl", script.user("Where is the walrus?"), script.assistant(said))
     done = brain("index", "--from", str(tmp_path / "t"), "--json")
     assert done.returncode == 0, done.stdout + done.stderr

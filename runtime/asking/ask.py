@@ -435,6 +435,12 @@ def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
 
         inquiry.names = naming.names(asker.connection, wanted.stems.values())
         inquiry.missing = [word for stem, word in wanted.stems.items() if stem in unmentioned and word in inquiry.names]
+        if inquiry.missing:
+            from core.redaction import shown
+
+            # A question may contain a secret, which is repeated nowhere.
+            clean = shown(inquiry.question)
+            inquiry.missing = [word for word in inquiry.missing if word in clean]
 
 
 def require_names(asker: Asker, inquiry: Inquiry) -> None:

@@ -321,6 +321,12 @@ def test_a_name_that_no_hit_mentions_is_reported(shelf: Shelf, brain: Brain) -> 
     assert "missing" not in json.loads(brain("ask", "which sqlite server has we", "--json").stdout)
 
 
+def test_a_secret_in_a_question_is_no_missing_name(shelf: Shelf, brain: Brain) -> None:
+    for secret in ("gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8", "password=hunter2Xy"):
+        envelope = json.loads(brain("ask", f"sqlite server {secret}", "--json").stdout)
+        assert "missing" not in envelope, envelope["missing"]
+
+
 def test_an_exact_question_needs_one_of_its_names(shelf: Shelf, brain: Brain) -> None:
     shelf.put("inbox", "b.md", "an ent walks 300 miles", title="Trees")
     done = brain("ask", "ENT-300", "--json")
