@@ -12,9 +12,10 @@ COMMAND = Command(
     "fix",
     "show what was done after an error when it did not come back",
     description=(
-        "Look an error up among those that sessions met. Paths, numbers, hashes and addresses do not count. Listed\n"
-        "are the changes and commands between the failure and the next success, those first after which the error did\n"
-        "not come back in that session. Exit code 67 means: no session met it."
+        "Look an error up among those that sessions met. Paths, numbers, hashes and addresses do not count. A part\n"
+        "of the message finds messages that hold it. Listed are the changes and commands between the failure and the\n"
+        "next success, those first after which the error did not come back in that session. Exit code 67 means: no\n"
+        "session met it."
     ),
     words="ERROR|-",
     prose=True,

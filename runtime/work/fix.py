@@ -22,6 +22,9 @@ FIXES, ERRORS = "fixes", "errors"
 _LINES, _PASTED = 60, 100_000
 # Two errors are alike if they share this part of their words, by how rare the words are.
 _ALIKE = 0.6
+_MOST_ALIKE = 5
+# Characters of an error's part that is looked for within others: a shorter one is in too many.
+_PART = 8
 # Steps between an error and its end that are shown: the last ones, which helped most likely.
 _STEPS = 6
 # More actions than these between an error and its end are another piece of work.
@@ -62,10 +65,12 @@ def signatures(error: str) -> list[str]:
 
 
 def alike(scope: Scope, wanted: str) -> list[str]:
-    """Return the known signatures that share most of their words with ``wanted``, the best first."""
+    """Return the known signatures that hold ``wanted``, or else share most of their words with it, the best first."""
     from math import log
 
     known = actions.errors(scope.connection)
+    if len(wanted) >= _PART and (whole := [each for each in known if wanted.casefold() in each.casefold()]):
+        return sorted(whole, key=len)[:_MOST_ALIKE]
     words = [set(_words(each)) for each in known]
     counts: dict[str, int] = {}
     for each in words:
@@ -81,7 +86,7 @@ def alike(scope: Scope, wanted: str) -> list[str]:
             share = shared / sum(weight.get(word, rarest) for word in own | asked)
             if share >= _ALIKE:
                 found.append((share, error))
-    return [error for _, error in sorted(found, reverse=True)[:5]]
+    return [error for _, error in sorted(found, reverse=True)[:_MOST_ALIKE]]
 
 
 def _words(text: str) -> list[str]:

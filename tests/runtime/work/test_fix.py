@@ -49,6 +49,15 @@ def test_a_like_error_is_marked_as_such(shelf: Shelf) -> None:
     assert lines(envelope)[0].startswith("Not this very error")
 
 
+def test_a_part_of_a_message_finds_the_whole(shelf: Shelf) -> None:
+    failed = "  ! Exit code 128\n  ! fatal: The current branch spotter has no upstream branch.\n"
+    did(shelf, "a", f"- Bash: git push\n{failed}- Bash: git push -u origin spotter\n- Bash: git push\n")
+    envelope = ask(shelf, "has no upstream branch")
+    assert (envelope["match"], envelope["failures"]) == ("similar", 1)
+    assert envelope["fixes"][0]["steps"][0]["subject"] == "git push -u origin spotter"
+    assert ask(shelf, "branch")["fixes"] == []
+
+
 def test_an_unknown_error_gives_nothing(shelf: Shelf) -> None:
     did(shelf, "a", f"- Bash: pytest\n{MISSING}")
     envelope = ask(shelf, "segmentation fault")
