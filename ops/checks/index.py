@@ -15,7 +15,7 @@ from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
 from core.sqlite import checkpoint
 from ops.checks.finding import CheckContext, Finding
-from qmd.index import catalogue, spaces
+from qmd.index import catalogue, completeness, spaces
 from qmd.index.schema import has_vectors
 from qmd.index.store import disk_full
 from runtime.asking.absence import missing
@@ -64,7 +64,7 @@ def full_text(context: CheckContext) -> Iterator[Finding]:
     """Every active document has text, full-text rows, facts and passages; a damaged index is not counted."""
     if _is_unsound(context):
         return
-    for name, found in catalogue.gaps(context.index).items():
+    for name, found in completeness.gaps(context.index).items():
         if found:
             yield Finding(f"index-{name}", "error", f"{found} {_LACKING[name]}", _REBUILD, _rebuild(context))
 
@@ -77,7 +77,7 @@ def _is_unsound(context: CheckContext) -> bool:
         return True
 
 
-# By what ``catalogue.gaps`` counts.
+# By what ``completeness.gaps`` counts.
 _LACKING = {
     "content": "documents have no text in the index",
     "fts": "documents are missing from the full-text index",

@@ -9,7 +9,7 @@ from qmd import ecma
 from qmd.app import semantic
 from qmd.app.embedding import active
 from qmd.app.output import ago, file_size
-from qmd.index import catalogue, collections, virtual
+from qmd.index import catalogue, collections, completeness, virtual
 from qmd.vectors import models, syntax
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def status(session: Session) -> None:
     out.line()
     total, latest = catalogue.total(connection)
     vectors: int = connection.execute("SELECT count(*) FROM content_vectors").get
-    orphaned = catalogue.orphaned_vectors(connection) if vectors else 0
+    orphaned = completeness.orphaned_vectors(connection) if vectors else 0
     pending = models.waiting(connection, session.config)
     out.line(out.paint("bold", "Documents"))
     out.line(f"  Total:    {total} files indexed")

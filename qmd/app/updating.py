@@ -15,7 +15,7 @@ from core.speed import Pace
 from qmd import trust
 from qmd.app.output import Exit
 from qmd.app.projects import trusted
-from qmd.index import catalogue, collections, virtual
+from qmd.index import catalogue, collections, completeness, virtual
 from qmd.index.update import Changes, update
 from qmd.index.walk import walk
 from qmd.settings import folder
@@ -91,7 +91,7 @@ def run(session: Session) -> None:
     out.line(out.paint("green", "✓ All collections updated."))
     _show_pending(session, connection)
     total: int = connection.execute("SELECT count(*) FROM content_vectors").get
-    orphaned = catalogue.orphaned_vectors(connection) if total else 0
+    orphaned = completeness.orphaned_vectors(connection) if total else 0
     if total and orphaned / total >= _ORPHANS:
         out.line(
             f"\n{orphaned} orphaned embedding chunks ({round(orphaned / total * 100)}% of vectors)"
@@ -103,7 +103,7 @@ def run(session: Session) -> None:
 
 def _heal(connection: apsw.Connection) -> None:
     """Fill our tables for documents that another program has indexed, before they count as changed."""
-    if catalogue.is_foreign(connection):
+    if completeness.is_foreign(connection):
         from qmd.index.writer import heal
 
         heal(connection)
@@ -190,7 +190,7 @@ def _index(
 
 def _adopt(connection: apsw.Connection, where: _Folder) -> None:
     """Give documents of older qmd versions their whole path: those versions dropped punctuation from paths."""
-    if not any(active and size is None for _, _, active, size, *_ in catalogue.files(connection, where.name)):
+    if not any(active and size is None for _, _, active, size, *_ in completeness.files(connection, where.name)):
         return
     from qmd.index.handles import adopt
     from qmd.index.store import Transaction

@@ -1,8 +1,8 @@
 """Reads of ``documents``, ``content`` and ``brain_facts``: one place that knows how the tables are joined.
 
 Functions take a connection and return plain values. A *row* is what ``Document`` takes. All documents are active ones
-unless a function says otherwise. Every function raises apsw.Error. Three other modules name the tables: the writer,
-``vectors``, which joins them to its own, and ``retrieve``, which follows qmd's rules for names.
+unless a function says otherwise. Every function raises apsw.Error. Four other modules name the tables: the writer,
+``completeness``, ``vectors``, which joins them to its own, and ``retrieve``, which follows qmd's rules for names.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ _COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.date
 _TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
 _ACTIVE = f"SELECT {_COLUMNS} FROM {_TABLES} WHERE d.active = 1 AND"
 _BY_PATH = "ORDER BY d.collection, d.path"
-# Facts are missing, or are those of another text: another program wrote the document.
-_LACKS_FACTS = "d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash)"
 # Documents that answer to an end or a beginning of a name: more than a message lists.
 _MOST_NAMED = 50
 # Documents with their texts that are read at once.
@@ -393,93 +391,6 @@ def last_change(connection: apsw.Connection, collection: str) -> str:
 def collections(connection: apsw.Connection) -> list[str]:
     """Return the names of collections that have rows, also inactive ones."""
     return [str(name) for (name,) in connection.execute("SELECT DISTINCT collection FROM documents")]
-
-
-def inactive(connection: apsw.Connection) -> int:
-    """Return how many inactive documents wait for a cleanup."""
-    found: int = connection.execute("SELECT count(*) FROM documents WHERE active = 0").get
-    return found
-
-
-def is_foreign(connection: apsw.Connection) -> bool:
-    """Return True if another program has written a document that our tables do not know."""
-    query = f"SELECT 1 FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id WHERE {_LACKS_FACTS} LIMIT 1"
-    return connection.execute(query).fetchone() is not None
-
-
-def has_unjudged(connection: apsw.Connection) -> bool:
-    """Return True if a document was not looked at under the present redaction policy."""
-    query = "SELECT 1 FROM brain_facts WHERE abs(policy) <> ? LIMIT 1"
-    return connection.execute(query, (REDACTION,)).fetchone() is not None
-
-
-def unjudged(connection: apsw.Connection) -> list[tuple[int, str, str]]:
-    """Return (id, ``collection/path``, hash) of documents not looked at under the present redaction policy."""
-    found: list[Any] = connection.execute(
-        f"SELECT d.id, d.collection || '/' || d.path, d.hash FROM {_TABLES} WHERE d.active = 1 AND abs(f.policy) <> ?",
-        (REDACTION,),
-    ).fetchall()
-    return found
-
-
-def underived(connection: apsw.Connection) -> list[tuple[int, str, int | None, str]]:
-    """Return (id, hash, mtime in epoch seconds, hash of the facts' text) of documents that lack facts or passages."""
-    found: list[Any] = connection.execute(
-        "SELECT d.id, d.hash, unixepoch(d.modified_at), coalesce(f.hash, '') FROM documents d"
-        " LEFT JOIN brain_facts f ON f.document_id = d.id LEFT JOIN brain_contents c ON c.hash = d.hash"
-        f" WHERE {_LACKS_FACTS} OR (d.active = 1 AND c.id IS NULL)"
-    ).fetchall()
-    return found
-
-
-def gaps(connection: apsw.Connection) -> dict[str, int]:
-    """Return how many documents lack what is derived of them: ``content``, ``fts``, ``facts``, ``passages``."""
-    lacking = {
-        "content": ("content c ON c.hash = d.hash", "d.active = 1 AND c.hash IS NULL"),
-        "fts": ("documents_fts_docsize s ON s.id = d.id", "d.active = 1 AND s.id IS NULL"),
-        "facts": ("brain_facts f ON f.document_id = d.id", _LACKS_FACTS),
-        "passages": ("brain_contents b ON b.hash = d.hash", "d.active = 1 AND b.hash IS NULL"),
-    }
-    found: dict[str, int] = {}
-    for name, (table, condition) in lacking.items():
-        found[name] = connection.execute(f"SELECT count(*) FROM documents d LEFT JOIN {table} WHERE {condition}").get
-    return found
-
-
-def files(connection: apsw.Connection, collection: str = "") -> Iterator[tuple[str, str, bool, Any, Any, Any, Any]]:
-    """Yield (collection, path, active, size, mtime_ns, inode, checked_ns) of every row, also inactive ones.
-
-    All four are None if the file was never read by us.
-    """
-    condition, bindings = (" WHERE d.collection = ?", (collection,)) if collection else ("", ())
-    query = (
-        "SELECT d.collection, d.path, d.active, f.size, f.mtime_ns, f.inode, f.checked_ns"
-        f" FROM documents d LEFT JOIN brain_files f ON f.document_id = d.id{condition}"
-    )
-    yield from connection.execute(query, bindings)
-
-
-def lacking_vectors(connection: apsw.Connection, model: str, fingerprint: str, collection: str = "") -> int:
-    """Return how many texts of documents lack vectors of qmd's own that a model made, or some of a text's chunks."""
-    condition, bindings = (" AND d.collection = ?", (collection,)) if collection else ("", ())
-    query = (
-        "SELECT count(DISTINCT d.hash) FROM documents d LEFT JOIN ("
-        "  SELECT hash, count(*) AS chunks, max(total_chunks) AS expected FROM content_vectors"
-        "  WHERE model = ? AND embed_fingerprint = ? GROUP BY hash"
-        f") v ON v.hash = d.hash WHERE d.active = 1 AND (v.hash IS NULL OR v.chunks < v.expected){condition}"
-    )
-    found: int = connection.execute(query, (model, fingerprint, *bindings)).get
-    return found
-
-
-def orphaned_vectors(connection: apsw.Connection) -> int:
-    """Return how many of qmd's own vectors are of texts that no document has."""
-    query = (
-        "SELECT count(*) FROM content_vectors v"
-        " WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.hash = v.hash AND d.active = 1)"
-    )
-    found: int = connection.execute(query).get
-    return found
 
 
 # Texts and passages.

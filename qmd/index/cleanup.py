@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core.errors import EngineMissing, Internal
-from qmd.index import catalogue, schema
+from qmd.index import catalogue, completeness, schema
 from qmd.index.segments import TABLES, optimize, refill
 from qmd.index.store import COUNT, Transaction
 from qmd.index.vectors import settle
@@ -112,8 +112,8 @@ def preview(connection: apsw.Connection) -> Counts:
     """Return what ``clean`` would remove; ``contents`` also counts texts that only inactive documents have."""
     return Counts(
         _number(connection, "SELECT count(*) FROM llm_cache"),
-        catalogue.orphaned_vectors(connection),
-        catalogue.inactive(connection),
+        completeness.orphaned_vectors(connection),
+        completeness.inactive(connection),
         catalogue.unused_texts(connection),
     )
 
@@ -132,7 +132,7 @@ def remove_orphans(connection: apsw.Connection) -> Counts:
 
     The caller has begun a transaction.
     """
-    kept = catalogue.orphaned_vectors(connection)
+    kept = completeness.orphaned_vectors(connection)
     vectors = _drop_vectors(connection) if kept and _has_vectors(connection) else 0
     cached = _number(connection, "SELECT count(*) FROM llm_cache")
     connection.execute("DELETE FROM llm_cache")

@@ -13,7 +13,7 @@ from itertools import count
 import apsw
 
 from core.jsonio import dumps
-from qmd.index import catalogue
+from qmd.index import completeness
 from qmd.index.schema import has_vectors, is_clean
 from qmd.index.store import COUNT, Transaction, give_back
 from qmd.index.walk import Entry, walk
@@ -88,7 +88,7 @@ def update(
         if pending or vanished:
             _apply(connection, folder.name, pending, vanished, changes, keep, redacts, progress)
     changed = any(each.added or each.updated or each.removed for each in found.values())
-    if catalogue.is_foreign(connection):
+    if completeness.is_foreign(connection):
         from qmd.index.writer import heal
 
         heal(connection)
@@ -142,7 +142,7 @@ def _compare(
     """
     # (active, size, mtime_ns, inode, checked_ns) by path, as it was before the walk. Writing looks each path up again,
     # since a note may be indexed in between.
-    known = {path: stat for _, path, *stat in catalogue.files(connection, folder.name)}
+    known = {path: stat for _, path, *stat in completeness.files(connection, folder.name)}
     try:
         entries = list(walk(folder, lambda path, error: changes.failed.append((path, error.strerror or str(error)))))
     except OSError:

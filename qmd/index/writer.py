@@ -12,7 +12,7 @@ import apsw
 from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import action_reading, actions, catalogue, facts, passages, segments, terms
+from qmd.index import action_reading, actions, catalogue, completeness, facts, passages, segments, terms
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.store import COUNT
 
@@ -340,7 +340,7 @@ def unknown(text: str, place: str) -> int:
 
 def judge(connection: apsw.Connection) -> int:
     """Look at each document that was not looked at under the present redaction policy; return how many there were."""
-    found = catalogue.unjudged(connection)
+    found = completeness.unjudged(connection)
     with Writer(connection) as writer:
         for identity, place, digest in found:
             writer.begin()
@@ -355,7 +355,7 @@ def heal(connection: apsw.Connection) -> int:
 
     Another program, the real qmd, writes such documents. Returns how many were found.
     """
-    foreign = catalogue.underived(connection)
+    foreign = completeness.underived(connection)
     with Writer(connection) as writer:
         for identity, digest, modified, described in foreign:
             writer.begin()

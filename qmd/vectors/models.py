@@ -9,7 +9,7 @@ import apsw
 
 from core import clock
 from core.config import embedder
-from qmd.index import catalogue, collections, spaces, vectors
+from qmd.index import catalogue, collections, completeness, spaces, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def cache_key(purpose: str, body: Mapping[str, str]) -> str:
 
 def pending(connection: apsw.Connection, model: str = EMBED, collection: str = "") -> int:
     """Return how many distinct texts of documents lack a vector of ``model``, or some of their chunks."""
-    return catalogue.lacking_vectors(connection, model, fingerprint(model), collection)
+    return completeness.lacking_vectors(connection, model, fingerprint(model), collection)
 
 
 def waiting(connection: apsw.Connection, config: Config) -> int:

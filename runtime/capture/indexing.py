@@ -18,7 +18,7 @@ from ingest import registry
 from ingest.pipeline.run import run
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.policy.exclusions import Policy
-from qmd.index import catalogue
+from qmd.index import catalogue, completeness
 from qmd.index.store import disk_full, open_index, translate
 from qmd.index.update import register, update
 from runtime.asking import envelope, withholding
@@ -208,7 +208,7 @@ def _fill(
         judging.note_use(home, config, written)
     envelope.mark_complete(connection, config)
     registry.note_roots(home)
-    if catalogue.has_unjudged(connection):
+    if completeness.has_unjudged(connection):
         from qmd.index.writer import judge
 
         judge(connection)

@@ -11,7 +11,7 @@ import apsw
 from core import clock
 from core.counting import counted
 from core.errors import BrainError
-from qmd.index import catalogue
+from qmd.index import catalogue, completeness
 from runtime import distill_queue
 from runtime.asking import absence
 from runtime.distill.distillate import DISTILLED, SESSIONS
@@ -141,7 +141,7 @@ def _read(connection: apsw.Connection) -> KnownCorpus:
     known = KnownCorpus(exists=True)
     connection.execute("BEGIN")  # one snapshot for all that follows
     now = clock.now()
-    for name, path, active, size, mtime_ns, inode, checked_ns in catalogue.files(connection):
+    for name, path, active, size, mtime_ns, inode, checked_ns in completeness.files(connection):
         if not active:
             known.inactive += 1
             continue
