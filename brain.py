@@ -43,6 +43,7 @@ GROUPS = {
         "fix": "show what was done after an error when it did not come back",
         "files": "list the files that the work on a topic touched",
         "friction": "list errors that three or more sessions met, with the fix that held",
+        "cost": "add up the tokens of sessions, by project, model, session or day",
     },
     "capture": {
         "inbox": "note a decision, an idea or a preference",

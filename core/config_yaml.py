@@ -150,6 +150,8 @@ ACCEPTANCE = {
     **dict.fromkeys(("within_budget", "agent_answered", "recall", "recall_drop"), _SHARE),
 }
 INJECTED = {"budget": _within(0, 9_000, int)}
+# Of a million tokens.
+PRICE = dict.fromkeys(("input", "cached", "stored", "output"), _FROM_0)
 _GLOBS = "[~/folder, '*/client-*']"
 # Section → its rules. The sections without rules have free keys, or are checked below.
 _RULES: dict[str, Mapping[str, Rule]] = {
@@ -174,7 +176,18 @@ _OF_SOURCES = {"chrome": CHROME}
 _OPEN = ("ask", "telemetry", "sources")
 _SECTIONS = (
     *("collections", "sources", "archive", "exclude", "synthetic", "embedding", "generation", "rerank", "distill"),
-    *("ask", "serve", "telemetry", "doctor", "acceptance", "injected", "global_context", "models", "editor_uri"),
+    *(
+        "ask",
+        "serve",
+        "telemetry",
+        "doctor",
+        "acceptance",
+        "injected",
+        "prices",
+        "global_context",
+        "models",
+        "editor_uri",
+    ),
 )
 # The configuration is copied into the index and into its cache: no place for a key. Section → the variables to export.
 _SECRETS = {
@@ -238,6 +251,10 @@ def parse(path: str) -> dict[str, Any]:
         where = f"source {name!r}"
         rules = _OF_SOURCES.get(name, {})
         _check(path, where, _mapping(path, where, entry), {**SOURCE, **rules}, is_open=not rules)
+    for model, entry in _mapping(path, "`prices:`", data.get("prices") or None).items():
+        if not isinstance(model, str):
+            raise BadInput(f"{path}: {model!r} under `prices:` is no model's name", f"write it in quotes: '{model}'")
+        _check(path, f"price of {model!r}", _mapping(path, f"price of {model!r}", entry), PRICE)
     plain: dict[str, Any] = _plain(data)
     if (plain.get("ask") or {}).get("serve") is False:
         plain["ask"]["serve"] = "off"
