@@ -309,6 +309,7 @@ def test_a_session_of_ten_thousand_turns_comes_in_pieces(shelf: Shelf) -> None:
     shelf.put("brain", "long.md", body, date=_NOON, title="A long session", source="claude", session_id="long")
 
     async def journey(keys: Keys) -> None:
+        await see(keys, "1. A long session")
         await keys.press("enter")
         await until(keys, lambda: isinstance(keys.app.screen, Reader) and plain(keys, "text"))
         begun = len(plain(keys, "text"))
