@@ -2,7 +2,8 @@
 
 Each session is played as it was: before each command and edit, and after each failure, the guard is asked with the
 memory of that moment. ``labels.jsonl`` has moments that a person judged by reading: the document, its lines, and which
-kinds of line would have been right there. No text of the sessions is in it.
+kinds of line would have been right there. No text of the sessions is in it. Lines are counted below the frontmatter,
+which grows with the product.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import config
 from core.errors import BadInput
+from core.frontmatter import bounds
 from core.home import Home
 from ingest import registry
 from qmd.index import action_memory, catalogue
@@ -159,10 +161,12 @@ def _play(
     given: set[str] = set()
     warned: set[int] = set()
     room = BUDGET
+    head = _head(connection, document)
     for action, found in moments(connection, document):
         is_before = found.when == moment.BEFORE
         tally.calls += is_before
-        label = known.get((document.path, action.line, found.when))
+        line = action.line - head
+        label = known.get((document.path, line, found.when))
         tally.labelled += label is not None
         tally.controls += label == []
         if not is_before:
@@ -170,7 +174,7 @@ def _play(
             tally.repeats += is_repeat
             tally.foreseen += is_repeat and found.key in warned
             tally.similar += _is_similar(action, memory)
-        lines = [line for line in guard.lines(found, memory) if line.key not in given]
+        lines = [each for each in guard.lines(found, memory) if each.key not in given]
         item = guard.as_item(lines[0], found) if lines else None
         if item is None or item.characters > room:
             continue
@@ -179,8 +183,15 @@ def _play(
         room -= item.characters
         tally.fired_on_controls += label == []
         verdict = "unlabelled" if label is None else "right" if item.kind in label else "wrong"
-        where = {"document": document.path, "line": action.line, "when": found.when}
+        where = {"document": document.path, "line": line, "when": found.when}
         tally.items.append({**where, "kind": item.kind, "verdict": verdict, "text": item.text})
+
+
+def _head(connection: apsw.Connection, document: Document) -> int:
+    """Return the number of lines of a document's frontmatter."""
+    text = catalogue.text(connection, document.hash) or ""
+    found = bounds(text)
+    return text.count("\n", 0, found[2]) if found else 0
 
 
 def _repeats(action: Past, found: moment.Moment, memory: Memory) -> bool:
