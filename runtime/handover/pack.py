@@ -14,7 +14,7 @@ from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import shown
 from runtime.asking import agents
-from runtime.asking.request import AGENT, Request
+from runtime.asking.request import AGENT, Request, echoed
 from runtime.distill.words import QUIET, stem, words
 from runtime.explaining.why import why
 from runtime.handover.selection import allot
@@ -61,10 +61,11 @@ def pack(home: Home, config: Config, topic: str, limit: int = TOKENS, project: s
         text = f"{hit['title']} ({hit['age']}, {hit['trust']}): {hit['snippet']}"
         found["Quotes"].append((agents.code(text, _QUOTE), f"{hit['uri']}:{hit['line']}"))
     _add_work(found, [*reasons["evidence"], *hits], topic)
-    head = f"What the memory holds on {agents.line(topic, 200)!r}:"
+    clean = echoed(topic)
+    head = f"What the memory holds on {agents.line(clean, 200)!r}:"
     room = limit * CHARACTERS_PER_TOKEN - len(agents.block([head]))
     lines, given = _fitting(found, room)
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": topic, "limit": limit}
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": clean, "limit": limit}
     if not given:
         return {**envelope, "error": "no_results", "tokens": 0, "left_out": 0, "quotes": [], "text": ""}
     text = shown(agents.block([head, *lines]))

@@ -10,7 +10,7 @@ from qmd.index import actions
 from qmd.index.action_reading import CREATE, EDIT, FAILED, FILE_KINDS, READ
 from qmd.index.catalogue import Filters
 from qmd.search.search import Searcher
-from runtime.asking.request import project_glob, validate
+from runtime.asking.request import echoed, project_glob, validate
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _files(scope: Scope, topic: str) -> dict[str, Any]:
     worth = {key: _worth(group, scores, words) for key, group in groups.items()}
     ranked = sorted(groups, key=lambda key: (-worth[key], groups[key][0].subject))
     return {
-        "topic": topic,
+        "topic": echoed(topic),
         "looked_at": len(hits),
         "different": len(ranked),
         FILES: [_file(scope, groups[key]) for key in ranked[: scope.limit]],

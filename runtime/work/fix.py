@@ -9,6 +9,7 @@ from core.errors import BadQuery
 from core.text import encodable, one_line
 from qmd.index import actions, normal_forms
 from qmd.index.action_reading import COMMAND, CREATE, EDIT, FAILED, READ
+from runtime.asking.request import echoed
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def _words(text: str) -> list[str]:
 
 
 def _found(scope: Scope, error: str) -> dict[str, Any]:
-    wanted = signatures(error)
+    # Errors are redacted before they are indexed, so only a redacted one is the same; an answer repeats it as well.
+    wanted = signatures(echoed(error[:_PASTED]))
     match = "exact"
     failures: list[Done] = []
     for each in wanted:

@@ -9,6 +9,7 @@ from core.text import encodable, one_line
 from qmd.index import actions
 from qmd.index.action_reading import FAILED, OK
 from qmd.index.normal_forms import command, programs
+from runtime.asking.request import echoed
 from runtime.work.scope import answer, seconds, where
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
     if not scope.project:
         found = _spread(found)
     return {
-        "tool": " ".join(words),
+        "tool": echoed(" ".join(words)),
         "runs": len(kept),
         "failed": sum(each.failed for each in groups.values()),
         "different": len({key for key, _ in groups}),

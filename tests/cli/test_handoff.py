@@ -95,3 +95,10 @@ def test_a_compaction_gives_back_what_was_lost_once(brain: Brain, held: Home, tm
     ledger.wrong(held, rows[-1]["id"])
     again = brain("hook", "session-start", stdin=given).stdout
     assert "exponential backoff" not in again
+
+
+@pytest.mark.parametrize("topic", ["exponential backoff gateway", "zymurgy"])
+def test_a_bundle_does_not_repeat_a_secret_of_its_topic(brain: Brain, held: Home, topic: str) -> None:
+    done = brain("pack", f"{topic} password=hunter2Xy", "--json")
+    assert done.returncode in (0, 67)
+    assert "hunter2Xy" not in done.stdout

@@ -22,3 +22,8 @@ def test_files_of_a_topic_are_those_its_sessions_changed(shelf: Shelf, tmp_path:
     ]
     assert f"{source}" in lines(envelope)
     assert files(shelf.home, shelf.config, "rotary encoder")["error"] == "no_results"
+
+
+def test_a_secret_in_a_topic_is_not_repeated(shelf: Shelf) -> None:
+    did(shelf, "s", "The token refresh races.\n\n- Edit: a.py\n")
+    assert "hunter2Xy" not in str(files(shelf.home, shelf.config, "token password=hunter2Xy"))

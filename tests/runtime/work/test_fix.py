@@ -77,3 +77,16 @@ def test_friction_is_an_error_of_three_sessions_and_a_subagent_is_no_session(she
     assert (found["failures"], found["sessions"], found["agents"]) == (4, 3, {"claude": 3, "codex": 1})
     assert [step["subject"] for step in found["fix"]["steps"]] == ["pip install pyyaml"]
     assert "4 failures in 3 sessions" in "\n".join(friction_lines(friction(shelf.home, shelf.config)))
+
+
+def test_a_secret_in_an_error_is_not_repeated_and_does_not_hide_the_same_error(shelf: Shelf) -> None:
+    did(
+        shelf,
+        "a",
+        "- Bash: deploy\n  ! Exit code 1\n  ! denied: password=[redacted:password]\n- Bash: login\n- Bash: deploy\n",
+    )
+    envelope = ask(shelf, "denied: password=hunter2Xy")
+    assert (envelope["match"], envelope["fixed"]) == ("exact", 1)
+    unknown = ask(shelf, "zymurgy failed: password=hunter2Xy")
+    assert unknown["error"] == "no_results"
+    assert "hunter2Xy" not in str(unknown)

@@ -72,3 +72,11 @@ def test_a_secret_that_an_old_policy_let_pass_is_not_shown(shelf: Shelf) -> None
     did(shelf, "a", f"- Bash: curl -H 'Authorization: token {key}' https://api.example.org\n")
     shelf.sql("UPDATE brain_facts SET policy = 0")
     assert key not in str(ask(shelf, "curl"))
+
+
+@pytest.mark.parametrize("secret", ["gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8", "password=hunter2Xy"])
+def test_a_secret_in_a_question_is_not_repeated(shelf: Shelf, secret: str) -> None:
+    did(shelf, "a", "- Bash: make old\n")
+    envelope = ask(shelf, "make", secret)
+    assert secret not in str(envelope), envelope
+    assert secret not in "\n".join(lines(envelope))
