@@ -147,7 +147,7 @@ def _result(scope: Scope, failure: Done) -> dict[str, Any]:
     steps: list[Done] = []
     if failure.fix is not None and failure.fix - failure.number <= _MOST_BETWEEN:
         *between, ended = actions.between(scope.connection, failure.document, failure.number + 1, failure.fix)
-        steps = [each for each in between if _is_step(each) or (each.key == failure.key and each.kind == READ)]
+        steps = [each for each in between if _helped(each, failure)]
     shown: list[dict[str, Any]] = []
     for each in steps:
         if shown and shown[-1]["kind"] == each.kind and shown[-1]["subject"] == each.subject:
@@ -164,6 +164,17 @@ def _result(scope: Scope, failure: Done) -> dict[str, Any]:
         "ended": ended.subject if ended is not None and ended.key != failure.key else "",
         **scope.place(failure),
     }
+
+
+def _helped(action: Done, failure: Done) -> bool:
+    """Return True if an action between a failure and its end may have helped.
+
+    What failed at a file was helped by what reads or names the file: other commands came between by chance.
+    """
+    if action.key == failure.key and action.kind == READ:
+        return True
+    is_near = failure.kind == COMMAND or action.key == failure.key or (failure.name and failure.name in action.subject)
+    return bool(is_near) and _is_step(action)
 
 
 def _is_step(action: Done) -> bool:

@@ -58,6 +58,13 @@ def test_a_part_of_a_message_finds_the_whole(shelf: Shelf) -> None:
     assert ask(shelf, "branch")["fixes"] == []
 
 
+def test_only_what_names_a_file_helped_when_reading_it_failed(shelf: Shelf) -> None:
+    calls = "- Read: /u/x/api/a.py\n  ! File does not exist.\n- Bash: git reset --hard origin/main\n"
+    did(shelf, "a", f"{calls}- Bash: git checkout main -- a.py\n- Read: /u/x/api/a.py\n")
+    (found,) = ask(shelf, "File does not exist.")["fixes"]
+    assert [step["subject"] for step in found["steps"]] == ["git checkout main -- a.py"]
+
+
 def test_an_unknown_error_gives_nothing(shelf: Shelf) -> None:
     did(shelf, "a", f"- Bash: pytest\n{MISSING}")
     envelope = ask(shelf, "segmentation fault")
