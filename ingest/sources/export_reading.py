@@ -55,9 +55,11 @@ def read(path: str, raw: RawStore, take: Take, foreign: str) -> Reading:
 
 def _values(data: bytes, reading: Reading) -> Iterator[Any]:
     """Yield the conversations in a ZIP, in a list of JSON, or in lines of JSON."""
-    if data.startswith(b"PK"):
-        yield from _unpacked(data, reading)
-        return
+    yield from _unpacked(data, reading) if data.startswith(b"PK") else _listed(data, reading)
+
+
+def _listed(data: bytes, reading: Reading) -> Iterator[Any]:
+    """Yield the conversations in a list of JSON, or in lines of JSON."""
     if records.is_binary(data):
         reading.failed = Failure(reading.path, records.BINARY)
         return
@@ -70,7 +72,7 @@ def _values(data: bytes, reading: Reading) -> Iterator[Any]:
             yield from found
         else:
             # As the archive has it; a single document is one line as well.
-            for line in text.splitlines():
+            for line in filter(str.strip, text.split("\n")):
                 value = json.loads(line, strict=False)
                 yield from value if type(value) is list else [value]
     except RecursionError:
@@ -96,6 +98,7 @@ def _unpacked(data: bytes, reading: Reading) -> Iterator[Any]:
                 )
                 return
             for member in sorted(members, key=lambda each: each.filename):
-                yield from _values(packed.read(member), reading)
+                # A ZIP within the ZIP would begin to count its size again.
+                yield from _listed(packed.read(member), reading)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         reading.failed = Failure(reading.path, records.UNREADABLE, f"{type(error).__name__}: {error}")

@@ -258,6 +258,27 @@ def test_a_zip_that_grows_beyond_measure_is_refused(home: Home, tmp_path: Path) 
     assert ledger.failed_files == 1
 
 
+def test_a_zip_within_a_zip_is_not_unpacked(home: Home, tmp_path: Path) -> None:
+    (case, *_) = (param.values[0] for param in cases("chatgpt"))
+    inner = tmp_path / "inner"
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", json.dumps(case["files"]["conversations.json"]))
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as file:
+        file.write(inner, "conversations.json")
+    inner.unlink()
+    ledger = ingest(home, "chatgpt", tmp_path / "export.zip")
+    assert (ledger.failed_files, corpus(home)) == (1, {})
+
+
+def test_a_line_separator_in_a_text_ends_no_conversation(home: Home, tmp_path: Path) -> None:
+    (case, *_) = (param.values[0] for param in cases("chatgpt"))
+    (conversation,) = case["files"]["conversations.json"]
+    line = json.dumps({**conversation, "title": "tide\u2028table"}, ensure_ascii=False)
+    (tmp_path / "conversations.json").write_text(f"{line}\n\n")
+    ledger = ingest(home, "chatgpt", tmp_path / "conversations.json")
+    assert (ledger.failed_files, list(corpus(home))) == (0, ["chatgpt__c1.md"])
+
+
 def test_what_windsurf_encrypts_is_listed_with_that_reason(home: Home, tmp_path: Path) -> None:
     (tmp_path / "cascade").mkdir()
     (tmp_path / "cascade/c1.pb").write_bytes(b"\0\1")
