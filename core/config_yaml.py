@@ -150,7 +150,7 @@ ACCEPTANCE = {
     **dict.fromkeys(("within_budget", "agent_answered", "recall", "recall_drop"), _SHARE),
 }
 INJECTED = {"budget": _within(0, 9_000, int)}
-# Of a million tokens.
+# Prices are for a million tokens.
 PRICE = dict.fromkeys(("input", "cached", "stored", "output"), _FROM_0)
 _GLOBS = "[~/folder, '*/client-*']"
 # Section → its rules. The sections without rules have free keys, or are checked below.

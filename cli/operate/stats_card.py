@@ -18,7 +18,7 @@ from core.text import printable
 if TYPE_CHECKING:
     from cli.spec import Args
 
-# A square of each shade, and what stands for it where the locale has no such characters.
+# A square for each shade, and its replacement if the locale has no such characters.
 _SQUARES, _PLAIN = "·░▒▓█", ".-+x#"
 # Shades of green that both light and dark terminals show (the 256 colours of xterm).
 _COLOURS = ("bright_black", "color(115)", "color(72)", "color(36)", "color(29)")

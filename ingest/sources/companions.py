@@ -47,7 +47,7 @@ class Described(Source):
     def pending(
         self, files: Sequence[SourceFile], known: Mapping[str, FileRow], *, trust_stat: bool
     ) -> list[SourceFile]:
-        """Add the sessions that were described anew."""
+        """Add the sessions whose description changed."""
         new = super().pending(files, known, trust_stat=trust_stat)
         there = {file.path for file in new}
         for file in files:

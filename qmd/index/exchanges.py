@@ -1,7 +1,7 @@
 """Exchanges of a session: a prompt, what was done for it, and the end of the last reply, which says what came of it.
 
-An exchange begins with each turn of a person or of a task. Its ``gist`` stands for it in a vector. Nothing here uses
-regular expressions: a cold question looks at each hit this way.
+An exchange begins with each turn of a person or of a task. The vector of an exchange is made from its ``gist``. Nothing
+here uses regular expressions: a cold question looks at each hit this way.
 """
 
 from __future__ import annotations
