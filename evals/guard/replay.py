@@ -19,7 +19,8 @@ from core.errors import BadInput
 from core.frontmatter import bounds
 from core.home import Home
 from ingest import registry
-from qmd.index import action_memory, catalogue
+from qmd.index import catalogue
+from qmd.index.actions import history
 from qmd.index.catalogue import Document, Filters
 from qmd.index.store import open_index
 from runtime.capture.indexing import index
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.index.action_memory import Past
+    from qmd.index.actions.action import Action
 
 LABELS = Path(__file__).parent / "labels.jsonl"
 PRECISION, FALSE_SHARE, FORESEEN = 0.9, 0.02, 0.4
@@ -134,14 +135,14 @@ def replay(home: Home, settings: Config, known: dict[Label, list[str]]) -> Tally
 def with_actions(connection: apsw.Connection) -> list[Document]:
     """Return the sessions that did something, by their dates."""
     found = map(Document, catalogue.rows(connection, Filters((_SESSIONS,))))
-    acting = [each for each in found if action_memory.between(connection, each.id, -1, _ALL)]
+    acting = [each for each in found if history.between(connection, each.id, -1, _ALL)]
     return sorted(acting, key=lambda each: (each.date, each.path))
 
 
-def moments(connection: apsw.Connection, document: Document) -> Iterator[tuple[Past, moment.Moment]]:
+def moments(connection: apsw.Connection, document: Document) -> Iterator[tuple[Action, moment.Moment]]:
     """Yield each moment of a session at which a hook would have fired, in order, with the action that it was."""
     project = document.field("project") or ""
-    for action in action_memory.between(connection, document.id, -1, _ALL):
+    for action in history.between(connection, document.id, -1, _ALL):
         for when in (moment.BEFORE, moment.FAILED):
             if when == moment.BEFORE or action.outcome == "failed":
                 found = moment.replayed(action, project, when)
@@ -194,18 +195,18 @@ def _head(connection: apsw.Connection, document: Document) -> int:
     return text.count("\n", 0, found[2]) if found else 0
 
 
-def _repeats(action: Past, found: moment.Moment, memory: Memory) -> bool:
+def _repeats(action: Action, found: moment.Moment, memory: Memory) -> bool:
     """Return True if an earlier session had this very failure: the same command in the same folder, or the same error
     of the same tool at the same file or with the same arguments."""
     if action.kind == "command":
-        runs = memory.own(action_memory.runs(memory.connection, action.key))
+        runs = memory.own(history.runs(memory.connection, action.key))
         here = moment.place(found.folder)
         return any(past.outcome == "failed" and moment.place(past.folder) == here for past, _ in runs)
-    same = memory.own(action_memory.failures(memory.connection, action.error))
+    same = memory.own(history.failures(memory.connection, action.error))
     return any(past.key == action.key and past.kind == action.kind for past, _ in same)
 
 
-def _is_similar(action: Past, memory: Memory) -> bool:
+def _is_similar(action: Action, memory: Memory) -> bool:
     """Return True if an earlier session, in any folder, had the same error of the same program or kind of call."""
-    same = memory.own(action_memory.failures(memory.connection, action.error))
+    same = memory.own(history.failures(memory.connection, action.error))
     return any(past.kind == action.kind and (past.kind != "command" or past.name == action.name) for past, _ in same)

@@ -12,7 +12,8 @@ import apsw
 from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import action_reading, actions, catalogue, completeness, facts, passages, segments, terms
+from qmd.index import catalogue, completeness, facts, passages, segments, terms
+from qmd.index.actions import reading, table
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.store import COUNT
 
@@ -242,7 +243,7 @@ class Writer:
             found = facts.read(text, mtime)
             row = (identity, digest, found.date, found.ended, int(found.dated), found.packed(), policy)
             connection.execute(_FACTS, row)
-            actions.write(connection, identity, action_reading.read(text, found.fields, found.date))
+            table.write(connection, identity, reading.read(text, found.fields, found.date))
         if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
             return described != digest
         bounds, bodies, words = passages.split(text)
@@ -261,7 +262,7 @@ class Writer:
         self._connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
-        actions.drop(self._connection, identity)
+        table.drop(self._connection, identity)
         self.release(before[1], keep=keep)
         return True
 

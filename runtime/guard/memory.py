@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qmd.index import action_memory, catalogue
+from qmd.index import catalogue
+from qmd.index.actions import history
 from qmd.index.catalogue import Document, Filters
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.index.action_memory import Past
+    from qmd.index.actions.action import Action
 
 _OWN = ("session", "note", "distilled")
 
@@ -30,7 +31,7 @@ class Memory:
         self._trust = {name: folder.trust for name, folder in config.collections.items() if folder.trust in _OWN}
         self._documents: dict[int, Document | None] = {}
 
-    def own(self, found: Iterable[Past]) -> list[tuple[Past, Document]]:
+    def own(self, found: Iterable[Action]) -> list[tuple[Action, Document]]:
         """Return the actions that count, with their documents, in the same order."""
         actions = list(found)
         unknown = {action.document for action in actions} - self._documents.keys()
@@ -46,15 +47,15 @@ class Memory:
         """Return the trust of a document's collection."""
         return self._trust.get(document.collection, "")
 
-    def between(self, action: Past) -> list[Past]:
+    def between(self, action: Action) -> list[Action]:
         """Return what was done from after a failure up to its fix, in order; [] if it has none."""
         if action.fix is None:
             return []
-        return action_memory.between(self.connection, action.document, action.number, action.fix)
+        return history.between(self.connection, action.document, action.number, action.fix)
 
-    def after(self, action: Past, number: int) -> list[Past]:
+    def after(self, action: Action, number: int) -> list[Action]:
         """Return what the document of an action did after ``number``, in order."""
-        return action_memory.between(self.connection, action.document, number, number + action_memory.MOST)
+        return history.between(self.connection, action.document, number, number + history.MOST)
 
     def _counts(self, document: Document) -> bool:
         if document.ended > self._until or document.fields.get("synthetic") is True:

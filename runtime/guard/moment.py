@@ -6,12 +6,12 @@ from os.path import isabs, normpath
 from typing import TYPE_CHECKING, Any
 
 from core.tool_kinds import CHANGES, RUNS
-from qmd.index import normal_forms
+from qmd.index.actions import normal_forms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from qmd.index.action_memory import Past
+    from qmd.index.actions.action import Action
 
 BEFORE, FAILED = "before", "failed"
 _MOST = 20_000
@@ -77,7 +77,7 @@ def read(given: Mapping[str, Any]) -> Moment | None:
     return None
 
 
-def replayed(action: Past, project: str, when: str, tool: str = "") -> Moment | None:
+def replayed(action: Action, project: str, when: str, tool: str = "") -> Moment | None:
     """Return the moment that a recorded action was; None for an action that no hook announces."""
     error = action.error if when == FAILED else ""
     if action.kind == "command":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core import clock
-from qmd.index import action_memory
+from qmd.index.actions import history
 from runtime.asking import agents
 from runtime.asking.envelope import uri
 from runtime.guard.moment import BEFORE, FAILED, place, same_file
@@ -17,12 +17,12 @@ from runtime.guard.moment import BEFORE, FAILED, place, same_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from qmd.index.action_memory import Past
+    from qmd.index.actions.action import Action
     from qmd.index.catalogue import Document
     from runtime.guard.memory import Memory
     from runtime.guard.moment import Moment
 
-    Found = list[tuple[Past, Document]]
+    Found = list[tuple[Action, Document]]
 
 # Kinds of lines, as the ledger counts them.
 DEAD_END, FIX, INVOCATION, DECISION = "dead end", "fix", "invocation", "decision"
@@ -47,7 +47,7 @@ class Line:
 
     __slots__ = ("about", "at", "is_clean", "key", "kind", "line", "text", "uri")
 
-    def __init__(self, kind: str, key: str, text: str, past: Past, document: Document) -> None:
+    def __init__(self, kind: str, key: str, text: str, past: Action, document: Document) -> None:
         self.kind, self.key, self.text = kind, f"{kind} {key}", text
         self.uri, self.line, self.at = uri(document.collection, document.path), past.line, past.at
         self.about, self.is_clean = past.subject, document.is_clean
@@ -57,8 +57,8 @@ def first_run(moment: Moment, memory: Memory) -> Line | None:
     """A command that failed when it was first run in each of the last sessions, and what then helped."""
     if moment.when != BEFORE or moment.kind != "command":
         return None
-    runs = action_memory.runs(memory.connection, moment.key)
-    if len(runs) == action_memory.MOST:
+    runs = history.runs(memory.connection, moment.key)
+    if len(runs) == history.MOST:
         runs = [past for past in runs if past.document != runs[-1].document]  # its first run may be cut off
     firsts = _first_runs(_here(moment, memory.own(runs)))
     failed: Found = []
@@ -92,14 +92,14 @@ def invocation(moment: Moment, memory: Memory) -> Line | None:
     """A program that is not there by this name, and the start of the program that works in this folder."""
     if moment.kind != "command" or not moment.name or (moment.when == FAILED and not _is_absent(moment.error)):
         return None
-    failed = action_memory.failures_of(memory.connection, moment.name)
+    failed = history.failures_of(memory.connection, moment.name)
     if moment.when == BEFORE and not any(_is_absent(past.note) for past in failed):
         return None  # nearly always: the runs of a common program need not be read
     from runtime.guard import wording
 
     start = wording.start(moment.subject)
     by_start: dict[str, Found] = {}
-    for past, document in _here(moment, memory.own(action_memory.runs_of(memory.connection, moment.name))):
+    for past, document in _here(moment, memory.own(history.runs_of(memory.connection, moment.name))):
         by_start.setdefault(wording.start(past.subject), []).append((past, document))
     mine = by_start.pop(start, [])
     absent = any(_is_absent(past.note) for past, _ in mine)
@@ -126,7 +126,7 @@ def fix(moment: Moment, memory: Memory) -> Line | None:
 
     if not wording.is_telling(moment.error):
         return None
-    known = memory.own(action_memory.failures(memory.connection, moment.error))
+    known = memory.own(history.failures(memory.connection, moment.error))
     known = [(past, document) for past, document in known if past.kind in ("command", "error")]
     if moment.kind == "command":
         known = _here(moment, [each for each in known if each[0].name == moment.name])
@@ -174,7 +174,7 @@ def decision(moment: Moment, memory: Memory) -> Line | None:
 RULES: tuple[Callable[[Moment, Memory], Line | None], ...] = (decision, first_run, invocation, fix)
 
 
-def _here(moment: Moment, found: Iterable[tuple[Past, Document]]) -> Found:
+def _here(moment: Moment, found: Iterable[tuple[Action, Document]]) -> Found:
     """Return the runs in the folder of a moment, or in the same folder of another work tree."""
     folder = place(moment.folder)
     return [(past, document) for past, document in found if folder and place(past.folder) == folder]
@@ -182,14 +182,14 @@ def _here(moment: Moment, found: Iterable[tuple[Past, Document]]) -> Found:
 
 def _first_runs(found: Found) -> Found:
     """Return the first run with a known outcome of each session, the newest session first."""
-    firsts: dict[int, tuple[Past, Document]] = {}
+    firsts: dict[int, tuple[Action, Document]] = {}
     for past, document in found:  # the newest first: the last one of a session stays
         if past.outcome in ("ok", "failed"):
             firsts[document.id] = (past, document)
     return sorted(firsts.values(), key=lambda each: -each[1].ended)
 
 
-def _remedy(past: Past, memory: Memory, *, unchanged: bool, edits: bool) -> str | None:
+def _remedy(past: Action, memory: Memory, *, unchanged: bool, edits: bool) -> str | None:
     """Return what helped after a failure, in words; None if nothing did, or too much was done to know.
 
     ``unchanged``: the same command, run again without a change in between, is a remedy. ``edits``: so are edits, which
@@ -219,17 +219,17 @@ def _remedy(past: Past, memory: Memory, *, unchanged: bool, edits: bool) -> str 
     return f"after {' and '.join(_code(each.subject) for each in commands)} it was gone"
 
 
-def _about(moment: Moment, memory: Memory) -> list[Past]:
+def _about(moment: Moment, memory: Memory) -> list[Action]:
     """Return decisions and rejections that may be about the subject of a moment."""
     if moment.kind == "tool":
-        return action_memory.refusals(memory.connection, moment.tool)
+        return history.refusals(memory.connection, moment.tool)
     if moment.kind == "file":
-        return action_memory.statements(memory.connection, [moment.name])
+        return history.statements(memory.connection, [moment.name])
     words = " ".join(moment.subject.split())
-    return action_memory.statements(memory.connection, [words]) if " " in words else []
+    return history.statements(memory.connection, [words]) if " " in words else []
 
 
-def _governs(moment: Moment, memory: Memory, past: Past, document: Document) -> bool:
+def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -> bool:
     """Return True if a statement is a rule of a person, in force, about exactly the subject of a moment."""
     from runtime.guard import wording
 

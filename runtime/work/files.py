@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
-from qmd.index import actions
-from qmd.index.action_reading import CREATE, EDIT, FAILED, FILE_KINDS, READ
+from qmd.index.actions import table
+from qmd.index.actions.action import CREATE, EDIT, FAILED, FILE_KINDS, READ
 from qmd.index.catalogue import Filters
 from qmd.search.search import Searcher
 from runtime.asking.request import echoed, project_glob, validate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.index.actions import Done
+    from qmd.index.actions.action import Action
     from qmd.search.snippets import Hit
     from runtime.work.scope import Scope
 
@@ -59,8 +59,8 @@ def _files(scope: Scope, topic: str) -> dict[str, Any]:
     scores = {hit.id: hit.score for hit in hits}
     words = telling(topic)
     scope.load(scores)
-    groups: dict[int, list[Done]] = {}
-    for each in actions.of_documents(scope.connection, scores, FILE_KINDS):
+    groups: dict[int, list[Action]] = {}
+    for each in table.of_documents(scope.connection, scores, FILE_KINDS):
         if each.outcome != FAILED:
             groups.setdefault(each.key, []).append(each)
     worth = {key: _worth(group, scores, words) for key, group in groups.items()}
@@ -73,7 +73,7 @@ def _files(scope: Scope, topic: str) -> dict[str, Any]:
     }
 
 
-def _worth(group: list[Done], scores: dict[int, float], words: Iterable[str]) -> float:
+def _worth(group: list[Action], scores: dict[int, float], words: Iterable[str]) -> float:
     """Return the worth of a file: by session, its score for a read, more for an edit, and for a word in the path."""
     best: dict[int, float] = {}
     for each in group:
@@ -83,7 +83,7 @@ def _worth(group: list[Done], scores: dict[int, float], words: Iterable[str]) ->
     return sum(best.values()) * (_NAMED if any(word in subject for word in words) else 1)
 
 
-def _file(scope: Scope, group: list[Done]) -> dict[str, Any]:
+def _file(scope: Scope, group: list[Action]) -> dict[str, Any]:
     newest = max(group, key=lambda each: (each.kind in _CHANGES, each.at, each.number))
     path = f"{newest.folder}/{newest.subject}" if newest.folder else newest.subject
     return {

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
-from qmd.index import actions, normal_forms
-from qmd.index.action_reading import COMMAND, CREATE, EDIT, FAILED, READ
+from qmd.index.actions import normal_forms, table
+from qmd.index.actions.action import COMMAND, CREATE, EDIT, FAILED, READ
 from runtime.asking.request import echoed
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
-    from qmd.index.actions import Done
+    from qmd.index.actions.action import Action
     from runtime.work.scope import Scope
 
 FIXES, ERRORS = "fixes", "errors"
@@ -69,7 +69,7 @@ def alike(scope: Scope, wanted: str) -> list[str]:
     """Return the known signatures that hold ``wanted``, or else share most of their words with it, the best first."""
     from math import log
 
-    known = actions.errors(scope.connection)
+    known = table.errors(scope.connection)
     if len(wanted) >= _PART and (whole := [each for each in known if wanted.casefold() in each.casefold()]):
         return sorted(whole, key=len)[:_MOST_ALIKE]
     words = [set(_words(each)) for each in known]
@@ -101,15 +101,15 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
     # Errors are redacted before they are indexed, so only a redacted one is the same; an answer repeats it as well.
     wanted = signatures(echoed(error[:_PASTED]))
     match = "exact"
-    failures: list[Done] = []
+    failures: list[Action] = []
     for each in wanted:
-        failures = _kept(scope, actions.with_error(scope.connection, (each,), scope.since))
+        failures = _kept(scope, table.with_error(scope.connection, (each,), scope.since))
         if failures:
             break
     if not failures and wanted:
         near = alike(scope, wanted[0])
         match = "similar"
-        failures = _kept(scope, actions.with_error(scope.connection, near, scope.since)) if near else []
+        failures = _kept(scope, table.with_error(scope.connection, near, scope.since)) if near else []
     results = sorted((_result(scope, each) for each in failures), key=_worth, reverse=True)
     unique = {(_identity(each)): each for each in reversed(results)}
     results = [each for each in results if unique.get(_identity(each)) is each]
@@ -126,7 +126,7 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
     }
 
 
-def _kept(scope: Scope, failures: list[Done]) -> list[Done]:
+def _kept(scope: Scope, failures: list[Action]) -> list[Action]:
     kept = [each for each in failures if scope.holds(each.document)]
     scope.load(each.document for each in kept)
     return kept
@@ -142,11 +142,11 @@ def _worth(result: dict[str, Any]) -> tuple[bool, bool, str]:
     return (result["held"], bool(result["steps"]), result["date"])
 
 
-def _result(scope: Scope, failure: Done) -> dict[str, Any]:
+def _result(scope: Scope, failure: Action) -> dict[str, Any]:
     ended = None
-    steps: list[Done] = []
+    steps: list[Action] = []
     if failure.fix is not None and failure.fix - failure.number <= _MOST_BETWEEN:
-        *between, ended = actions.between(scope.connection, failure.document, failure.number + 1, failure.fix)
+        *between, ended = table.between(scope.connection, failure.document, failure.number + 1, failure.fix)
         steps = [each for each in between if _helped(each, failure)]
     shown: list[dict[str, Any]] = []
     for each in steps:
@@ -154,7 +154,7 @@ def _result(scope: Scope, failure: Done) -> dict[str, Any]:
             shown[-1]["times"] += 1
         else:
             shown.append({"kind": each.kind, "subject": each.subject, "line": each.line, "times": 1})
-    held = ended is not None and not actions.came_back(scope.connection, failure.document, ended.number, failure.error)
+    held = ended is not None and not table.came_back(scope.connection, failure.document, ended.number, failure.error)
     return {
         "command": failure.subject if failure.kind == COMMAND else f"{failure.kind} {failure.subject}",
         "note": failure.note,
@@ -166,7 +166,7 @@ def _result(scope: Scope, failure: Done) -> dict[str, Any]:
     }
 
 
-def _helped(action: Done, failure: Done) -> bool:
+def _helped(action: Action, failure: Action) -> bool:
     """Return True if an action between a failure and its end may have helped.
 
     What failed at a file was helped by what reads or names the file: other commands came between by chance.
@@ -177,7 +177,7 @@ def _helped(action: Done, failure: Done) -> bool:
     return bool(is_near) and _is_step(action)
 
 
-def _is_step(action: Done) -> bool:
+def _is_step(action: Action) -> bool:
     """Return True if an action may have helped: a change, or a command that does more than look."""
     if action.outcome == FAILED:
         return False
@@ -192,8 +192,8 @@ def _is_step(action: Done) -> bool:
 
 def _friction(scope: Scope) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
-    for error, _, _ in actions.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS):
-        failures = _kept(scope, actions.with_error(scope.connection, (error,), scope.since))
+    for error, _, _ in table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS):
+        failures = _kept(scope, table.with_error(scope.connection, (error,), scope.since))
         sessions = {scope.origin(each.document).session for each in failures}
         if len(sessions) < LEAST_SESSIONS:
             continue

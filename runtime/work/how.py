@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import BadQuery
 from core.text import encodable, one_line
-from qmd.index import actions
-from qmd.index.action_reading import FAILED, OK
-from qmd.index.normal_forms import command, programs
+from qmd.index.actions import table
+from qmd.index.actions.action import FAILED, OK
+from qmd.index.actions.normal_forms import command, programs
 from runtime.asking.request import echoed
 from runtime.work.scope import answer, seconds, where
 
@@ -66,9 +66,9 @@ def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
     parsed = command(" ".join(words))
     name = parsed.tool or words[0]
     rest = [word for word in words if word.rpartition("/")[2] != name]
-    rows = list(actions.runs(scope.connection, name, scope.since, rest))
+    rows = list(table.runs(scope.connection, name, scope.since, rest))
     if not rows:  # the program is not the first of its command line
-        others = actions.runs_with(scope.connection, words, scope.since)
+        others = table.runs_with(scope.connection, words, scope.since)
         rows = [row[:6] for row in others if name in programs(row[6])]
     kept = [row for row in rows if scope.holds(row[1])]
     scope.load(row[1] for row in kept)
@@ -111,7 +111,7 @@ def _spread(groups: list[_Runs]) -> list[_Runs]:
 
 
 def _shown(scope: Scope, group: _Runs) -> dict[str, Any]:
-    done = actions.one(scope.connection, group.last[2], group.last[3])
+    done = table.one(scope.connection, group.last[2], group.last[3])
     durations = sorted(group.durations)
     return {
         "command": done.subject,

@@ -10,7 +10,7 @@ import apsw
 from core import clock
 from core.redaction import shown_value
 from core.text import printable_value
-from qmd.index import actions
+from qmd.index.actions import table
 from qmd.index.store import open_index, translate
 from runtime.asking import absence
 from runtime.asking.envelope import Freshness, age, uri
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.index.actions import Done, Origin
+    from qmd.index.actions.action import Action
+    from qmd.index.actions.table import Origin
 
 DEFAULT_LIMIT = 10
 
@@ -45,12 +46,12 @@ class Scope:
         if not self.project:
             return True
         if self._documents is None:
-            self._documents = actions.within(self.connection, project_glob(self.project))
+            self._documents = table.within(self.connection, project_glob(self.project))
         return document in self._documents
 
     def load(self, documents: Iterable[int]) -> None:
         """Read the origins of documents at once."""
-        self._origins.update(actions.origins(self.connection, set(documents) - self._origins.keys()))
+        self._origins.update(table.origins(self.connection, set(documents) - self._origins.keys()))
 
     def origin(self, document: int) -> Origin:
         """Return the origin of a document."""
@@ -63,7 +64,7 @@ class Scope:
         here = f"{self.folder}/"
         return bool(project and self.folder) and (here.startswith(f"{project}/") or f"{project}/".startswith(here))
 
-    def place(self, done: Done) -> dict[str, Any]:
+    def place(self, done: Action) -> dict[str, Any]:
         """Return where and when something was done, as the fields of a result."""
         origin = self.origin(done.document)
         days, text = age(done.at, self.now)

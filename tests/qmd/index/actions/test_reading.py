@@ -3,8 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.index import action_reading, facts
-from qmd.index.action_reading import Action
+from qmd.index import facts
+from qmd.index.actions import reading
+from qmd.index.actions.action import Action
 
 HEAD = """---
 session_id: s
@@ -30,7 +31,7 @@ FIRST = HEAD.count("\n") + 1
 def read(body: str, head: str = HEAD) -> list[Action]:
     text = head + body
     found = facts.read(text, 0)
-    return list(action_reading.read(text, found.fields, found.date))
+    return list(reading.read(text, found.fields, found.date))
 
 
 def brief(actions: list[Action]) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Reads and writes of ``brain_actions``: with ``action_memory``, the one place with SQL over what sessions did.
+"""Reads and writes of ``brain_actions``: with ``history``, the one place with SQL over what sessions did.
 
 Functions take a connection and return plain values. All actions are of active documents: those of others are deleted.
 Every function raises apsw.Error.
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from core.jsonb import unpack
 from core.version import REDACTION
+from qmd.index.actions.action import COLUMNS, Action
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,40 +19,12 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from qmd.index.action_reading import Action
-
-_INSERT = f"INSERT INTO brain_actions VALUES({', '.join('?' * 18)})"
-_COLUMNS = (
-    "document_id, number, line, turn, at, kind, name, subject, key, folder, outcome, status, duration, span, error,"
-    " note, fix"
-)
-_SELECT = f"SELECT {_COLUMNS} FROM brain_actions"
+_INSERT = f"INSERT INTO brain_actions({COLUMNS}) VALUES({', '.join('?' * len(Action._fields))})"
+_SELECT = f"SELECT {COLUMNS} FROM brain_actions"
 # Distinct errors that a search by words looks through, newest documents first.
 _MOST_ERRORS = 20_000
 # Bindings of one statement.
 _BATCH = 500
-
-
-class Done(NamedTuple):
-    """One action as the index has it (``qmd.index.action_reading.Action``), of the document ``document``."""
-
-    document: int
-    number: int
-    line: int
-    turn: int
-    at: int
-    kind: str
-    name: str
-    subject: str
-    key: int
-    folder: str
-    outcome: str
-    status: int | None
-    duration: int | None
-    span: str
-    error: str
-    note: str
-    fix: int | None
 
 
 class Origin(NamedTuple):
@@ -75,7 +48,8 @@ def write(connection: apsw.Connection, document: int, actions: Sequence[Action])
     """Make ``actions`` the actions of a document, in this order."""
     drop(connection, document)
     if actions:
-        connection.executemany(_INSERT, ((document, number, *action) for number, action in enumerate(actions)))
+        rows = ((*action[:-2], document, number) for number, action in enumerate(actions))
+        connection.executemany(_INSERT, rows)
 
 
 def drop(connection: apsw.Connection, document: int) -> None:
@@ -136,28 +110,28 @@ def runs_with(
     )
 
 
-def one(connection: apsw.Connection, document: int, number: int) -> Done:
+def one(connection: apsw.Connection, document: int, number: int) -> Action:
     """Return one action. Raises LookupError if there is none."""
     row = connection.execute(f"{_SELECT} WHERE document_id = ? AND number = ?", (document, number)).fetchone()
     if row is None:
         raise LookupError(f"action {number} of document {document}")
-    return Done(*row)
+    return Action(*row)
 
 
-def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Done]:
+def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Action]:
     """Return the actions ``first`` to ``last`` of a document, both included, in order."""
     rows = connection.execute(f"{_SELECT} WHERE document_id = ? AND number BETWEEN ? AND ?", (document, first, last))
-    return [Done(*row) for row in rows]
+    return [Action(*row) for row in rows]
 
 
-def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0) -> list[Done]:
+def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0) -> list[Action]:
     """Return the actions that failed with one of these signatures, newest first."""
     rows = connection.execute(
         f"{_SELECT} WHERE error IN ({_marks(errors)}) AND error <> '' AND at >= ?"
         " ORDER BY at DESC, document_id, number",
         (*errors, since),
     )
-    return [Done(*row) for row in rows]
+    return [Action(*row) for row in rows]
 
 
 def errors(connection: apsw.Connection) -> list[str]:
@@ -182,29 +156,29 @@ def frequent_errors(connection: apsw.Connection, since: int, least: int) -> list
     return rows
 
 
-def of_file(connection: apsw.Connection, name: str, since: int = 0) -> list[Done]:
+def of_file(connection: apsw.Connection, name: str, since: int = 0) -> list[Action]:
     """Return what was done to files of the name ``name``, newest first."""
     rows = connection.execute(
         f"{_SELECT} WHERE name = ? AND kind IN ('read', 'edit', 'create') AND at >= ?"
         " ORDER BY at DESC, document_id DESC, number DESC",
         (name, since),
     )
-    return [Done(*row) for row in rows]
+    return [Action(*row) for row in rows]
 
 
-def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: Sequence[str]) -> list[Done]:
+def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: Sequence[str]) -> list[Action]:
     """Return the actions of these kinds of documents, by document and in order."""
-    found: list[Done] = []
+    found: list[Action] = []
     for some in _batches(sorted(set(documents))):
         query = f"{_SELECT} WHERE document_id IN ({_marks(some)}) AND kind IN ({_marks(kinds)})"
-        found += (Done(*row) for row in connection.execute(query, (*some, *kinds)))
+        found += (Action(*row) for row in connection.execute(query, (*some, *kinds)))
     return found
 
 
-def statements(connection: apsw.Connection, since: int = 0) -> list[Done]:
+def statements(connection: apsw.Connection, since: int = 0) -> list[Action]:
     """Return all decisions and rejections, newest first."""
     query = f"{_SELECT} WHERE kind IN ('decision', 'rejection') AND at >= ? ORDER BY at DESC, document_id, number"
-    return [Done(*row) for row in connection.execute(query, (since,))]
+    return [Action(*row) for row in connection.execute(query, (since,))]
 
 
 def _batches(values: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -8,20 +8,28 @@ that begins no turn, call or detail costs one comparison.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from core import clock
 from core.tool_kinds import CHANGES, CREATES, READS, RUNS
-from qmd.index import normal_forms
+from qmd.index.actions import normal_forms
+from qmd.index.actions.action import (
+    COMMAND,
+    CREATE,
+    DECISION,
+    EDIT,
+    ERROR,
+    FAILED,
+    OK,
+    READ,
+    REJECTION,
+    UNKNOWN,
+    Action,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-COMMAND, READ, EDIT, CREATE, ERROR = "command", "read", "edit", "create", "error"
-DECISION, REJECTION = "decision", "rejection"
-FILE_KINDS = (READ, EDIT, CREATE)
-OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
 _SUBJECT, _NOTE = 400, 200
 # Actions of one document, and files of one call: more are no work of a person's day.
@@ -46,34 +54,6 @@ _LOOKS = ("--help", "--version", "--dry-run", "--collect-only", " -h", "--list")
 _SECTIONS = {"## Decisions": DECISION, "## Rejected approaches": REJECTION}
 _NOTE_TYPES = {"decision": DECISION, "rejected": REJECTION}
 _REASON = " Why: "
-
-
-class Action(NamedTuple):
-    """One row of ``brain_actions``; its number is its place in the document.
-
-    ``line`` counts from 1, in the whole file. ``at`` is epoch seconds, of the turn. ``name`` is the program, the file's
-    own name or the tool; ``key`` identifies the command or file, ``plain`` the command without options (0: no variant).
-    ``status`` is the exit status, ``duration`` ms. ``span`` is what an edit replaced and wrote: lines and hash each.
-    ``error`` is the signature of a failure, ``note`` its line as it was, or the reason of a decision. ``fix`` is the
-    number of the action with which the same succeeded later.
-    """
-
-    line: int
-    turn: int
-    at: int
-    kind: str
-    name: str
-    subject: str
-    key: int
-    plain: int
-    folder: str
-    outcome: str
-    status: int | None
-    duration: int | None
-    span: str
-    error: str
-    note: str
-    fix: int | None
 
 
 def read(text: str, fields: dict[str, Any], date: int) -> Sequence[Action]:

@@ -5,7 +5,9 @@ Each function returns the newest rows first, at most ``MOST``, and raises apsw.E
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from qmd.index.actions.action import COLUMNS, Action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,51 +15,30 @@ if TYPE_CHECKING:
     import apsw
 
 MOST = 200
-_COLUMNS = "document_id, number, line, turn, at, kind, name, subject, key, plain, folder, outcome, error, note, fix"
 _NEWEST = f"ORDER BY at DESC, document_id DESC, number DESC LIMIT {MOST}"
 
 
-class Past(NamedTuple):
-    """One action of an earlier session, as ``qmd.index.action_reading.Action`` has it; ``document`` is its document."""
-
-    document: int
-    number: int
-    line: int
-    turn: int
-    at: int
-    kind: str
-    name: str
-    subject: str
-    key: int
-    plain: int
-    folder: str
-    outcome: str
-    error: str
-    note: str
-    fix: int | None
-
-
-def runs(connection: apsw.Connection, key: int) -> list[Past]:
+def runs(connection: apsw.Connection, key: int) -> list[Action]:
     """Return the runs of the command with this key."""
     return _found(connection, "key = ? AND kind = 'command'", key)
 
 
-def runs_of(connection: apsw.Connection, name: str) -> list[Past]:
+def runs_of(connection: apsw.Connection, name: str) -> list[Action]:
     """Return the runs of a program, with any arguments."""
     return _found(connection, "name = ? AND kind = 'command'", name)
 
 
-def failures_of(connection: apsw.Connection, name: str) -> list[Past]:
+def failures_of(connection: apsw.Connection, name: str) -> list[Action]:
     """Return the failures of a program, with any arguments."""
     return _found(connection, "name = ? AND outcome = 'failed' AND kind = 'command'", name)
 
 
-def failures(connection: apsw.Connection, error: str) -> list[Past]:
+def failures(connection: apsw.Connection, error: str) -> list[Action]:
     """Return the failures with this signature."""
     return _found(connection, "error = ? AND error <> '' AND outcome = 'failed'", error)
 
 
-def statements(connection: apsw.Connection, names: Iterable[str]) -> list[Past]:
+def statements(connection: apsw.Connection, names: Iterable[str]) -> list[Action]:
     """Return the decisions and rejections that mention one of ``names``, in what was said or in the reason."""
     wanted = [name for name in names if name]
     bindings = [each for name in wanted for each in (name, name)]
@@ -67,20 +48,20 @@ def statements(connection: apsw.Connection, names: Iterable[str]) -> list[Past]:
     return _found(connection, f"kind IN ('decision', 'rejection') AND ({condition})", *bindings)
 
 
-def refusals(connection: apsw.Connection, tool: str) -> list[Past]:
+def refusals(connection: apsw.Connection, tool: str) -> list[Action]:
     """Return the refused calls of a tool."""
     return _found(connection, "kind = 'rejection' AND name = ?", tool)
 
 
-def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Past]:
+def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Action]:
     """Return the actions of a document after number ``first`` and up to ``last``, in their order."""
-    query = f"SELECT {_COLUMNS} FROM brain_actions WHERE document_id = ? AND number > ? AND number <= ? ORDER BY number"
-    return [Past(*row) for row in _rows(connection, query, (document, first, last))]
+    query = f"SELECT {COLUMNS} FROM brain_actions WHERE document_id = ? AND number > ? AND number <= ? ORDER BY number"
+    return [Action(*row) for row in _rows(connection, query, (document, first, last))]
 
 
-def _found(connection: apsw.Connection, condition: str, *bindings: Any) -> list[Past]:
-    query = f"SELECT {_COLUMNS} FROM brain_actions WHERE {condition} {_NEWEST}"
-    return [Past(*row) for row in _rows(connection, query, bindings)]
+def _found(connection: apsw.Connection, condition: str, *bindings: Any) -> list[Action]:
+    query = f"SELECT {COLUMNS} FROM brain_actions WHERE {condition} {_NEWEST}"
+    return [Action(*row) for row in _rows(connection, query, bindings)]
 
 
 def _rows(connection: apsw.Connection, query: str, bindings: tuple[Any, ...]) -> list[Any]:

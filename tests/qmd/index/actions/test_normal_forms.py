@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.index import normal_forms
+from qmd.index.actions import normal_forms
 
 DATA = Path(__file__).parent / "data"
 
