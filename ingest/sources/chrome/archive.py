@@ -11,7 +11,7 @@ import os
 import re
 import time
 from os.path import join
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -20,6 +20,7 @@ from core.home import Home
 from core.sqlite import open_store, open_to_read
 from core.tombstones import Tombstones
 from ingest.session.zones import Zones, day_number, iso_day
+from ingest.web.day import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -156,21 +157,6 @@ def days_there(home: Home) -> set[str]:
     except OSError:
         return set()
     return {name.removesuffix(".md") for name in names if _DAY.fullmatch(name)}
-
-
-class Row(NamedTuple):
-    """A visit as a day shows it; see ``ingest.sources.chrome.history.Visit``."""
-
-    at: int
-    url: str
-    domain: str
-    title: str
-    term: str
-    label: str
-    reload: bool
-    dwell: int
-    led_at: int
-    led_term: str
 
 
 def place(home: Home) -> str:

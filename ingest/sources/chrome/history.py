@@ -1,35 +1,36 @@
-"""Rows of a ``History`` database become visits; the visits of one local day become its document.
+"""Rows of a browser's history become visits: Chromium's, Firefox's and Safari's.
 
-Columns are probed, not assumed. Formats seen: schema versions 16 to 70. Sources: chromium's
-``components/history/core/browser/`` (``visit_database.cc``, ``history_types.h``) and
-``ui/base/page_transition_types.h``; files of one version differ by build, so ``meta.version`` says little. The grammar
-of a day's document is a contract: docs/documents.md.
+Columns are probed, not assumed. The other browsers' kinds of visits are brought to Chromium's words for them.
+
+Sources: chromium, ``components/history/core/browser/`` (``visit_database.cc``, ``history_types.h``) and
+``ui/base/page_transition_types.h``, schema versions 16 to 70 seen; files of one version differ by build, so
+``meta.version`` says little. Firefox, ``toolkit/components/places/`` (``nsPlacesTables.h``,
+``nsINavHistoryService.idl``, ``Interactions.sys.mjs``). Safari has no published source: tables of macOS 10.13 to 15.
 """
 
 from __future__ import annotations
 
-import datetime
+from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock
-from core.document import Timestamp
 from core.redaction import redact
 from core.text import one_line
-from ingest.session import zones
 from ingest.sources.chrome.archive import LONGEST_DWELL_US
 from ingest.web.policy import Page, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import apsw
 
-    from ingest.session.zones import Zones
-    from ingest.sources.chrome.archive import Row
+    # Table → its columns.
+    Tables = Mapping[str, frozenset[str]]
 
-# Microseconds from 1601-01-01 to 1970-01-01.
+# Microseconds from 1601-01-01 to 1970-01-01, and from 1970-01-01 to 2001-01-01.
 EPOCH_US = 11_644_473_600_000_000
+_COCOA_US = 978_307_200_000_000
 _EARLIEST_US = 788_918_400_000_000  # 1995
 _LATEST_US = 4_102_444_800_000_000  # 2100
 # The clocks of synchronised machines differ.
@@ -77,15 +78,6 @@ _LONGEST = 4096
 _LONGEST_ADDRESS = 65_536
 # Pages that are screened together.
 _TOGETHER = 64
-_REQUIRED = {"visits": ("id", "url", "visit_time", "transition"), "urls": ("id", "url")}
-
-# A new sitting begins after such a pause. Within one sitting, a page has one entry.
-_PAUSE_US = 30 * 60 * 1_000_000
-_SECOND_US = 1_000_000
-_DOMAINS = 12
-_TITLED = 3
-# The greatest length of a document (docs/documents.md): only a program visits more pages a day.
-_MAX_CHARACTERS = 4_194_304
 
 
 class Visit(NamedTuple):
@@ -136,18 +128,16 @@ def read(
     Raises NotHistory, and apsw.Error if the file is damaged.
     """
     tables = _tables(connection)
-    for table, needed in _REQUIRED.items():
-        if not tables.get(table, frozenset()).issuperset(needed):
-            raise NotHistory(f"no {table}")
+    layout = _layout(tables)
     latest = clock.now() * 1_000_000 + _AHEAD_US
-    pages = _pages(connection, tables, policy)
+    pages = _pages(connection, tables, layout, policy)
     labels = _labels(connection, tables)
+    viewed = _viewed(connection, tables)
     trails: dict[int, _Trail] = {}
     last: tuple[int, _Trail | None] = (0, None)
-    for number, page_id, at, parent, opener, transition, duration, foreground, term in connection.execute(
-        _select(tables)
-    ):
-        at -= EPOCH_US
+    rows = connection.execute(layout.visits(tables))
+    for number, page_id, at, parent, opener, transition, duration, foreground, term, is_unseen in rows:
+        at -= layout.epoch
         core = transition & 0xFF
         known = pages.get(page_id)
         if known is None:
@@ -168,7 +158,7 @@ def read(
             trail = _Trail(at, page.term, 0)
         if trail is not None:
             trails[number] = trail
-        reason = _why_not(core, transition, hidden)
+        reason = _why_not(core, transition, hidden or bool(is_unseen))
         if reason:
             drop(reason)
             continue
@@ -177,7 +167,7 @@ def read(
             drop(page)
             continue
         # -1 s means unknown.
-        dwell = max(foreground if foreground > 0 else duration, 0)
+        dwell = max(foreground if foreground > 0 else duration, viewed.get(number, 0), 0)
         if dwell > LONGEST_DWELL_US:
             drop(TOO_LONG)
             dwell = 0
@@ -241,7 +231,22 @@ def _tables(connection: apsw.Connection) -> dict[str, frozenset[str]]:
     }
 
 
-def _select(tables: dict[str, frozenset[str]]) -> str:
+class _Layout(NamedTuple):
+    """How a family of browsers keeps its history.
+
+    ``visits`` returns a statement whose rows are id, page, time, visit before, visit of the page that opened it,
+    transition, duration, time in the foreground, search term, and true if nobody saw the page, in the order of ids.
+    ``pages`` returns one whose rows are id, address, title, time of the last visit, true if hidden. Times are
+    microseconds after ``epoch`` before 1970.
+    """
+
+    required: dict[str, tuple[str, ...]]
+    visits: Callable[[Tables], str]
+    pages: Callable[[Tables], str]
+    epoch: int
+
+
+def _chromium_visits(tables: Tables) -> str:
     columns: list[str] = []
     joins: set[str] = set()
     for name, table, column in _VISIT_COLUMNS:
@@ -254,11 +259,127 @@ def _select(tables: dict[str, frozenset[str]]) -> str:
             if name in _TEXTS
             else f"coalesce(cast({place} as integer), 0) as {name}"
         )
-    return f"select {', '.join(columns)} from visits {' '.join(sorted(joins))} order by visits.id"
+    return f"select {', '.join(columns)}, 0 from visits {' '.join(sorted(joins))} order by visits.id"
+
+
+def _chromium_pages(tables: Tables) -> str:
+    has = tables["urls"].__contains__
+    title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_time", "hidden"))
+    return _page("urls", "id", "url", title, last, hidden)
+
+
+def _page(table: str, number: str, url: str, title: str, last: str, hidden: str) -> str:
+    return (
+        f"select {number}, cast(substr({url}, 1, {_LONGEST_ADDRESS}) as blob),"
+        f" cast(substr({title}, 1, {_LONGEST}) as blob), coalesce(cast({last} as integer), 0),"
+        f" coalesce(cast({hidden} as integer), 0) from {table}"
+    )
+
+
+def _firefox_visits(tables: Tables) -> str:
+    del tables
+    # 1 and 7 follow a link, to a page or a download; 5 and 6 are the targets of redirects.
+    kinds = {2: _TYPED, 3: _BOOKMARK, 4: _SUBFRAME, 8: _MANUAL_SUBFRAME, 9: _RELOAD}
+    kind = " ".join(f"when {theirs} then {ours}" for theirs, ours in kinds.items())
+    redirected = "visit_type in (5, 6)"
+    return (
+        "select id, cast(place_id as integer), coalesce(cast(visit_date as integer), 0),"
+        " coalesce(cast(from_visit as integer), 0), 0,"
+        f" (case visit_type {kind} else {_LINK} end) | iif({redirected}, {_REDIRECT}, 0)"
+        f" | iif(id in (select from_visit from moz_historyvisits where {redirected}), 0, {_CHAIN_END}),"
+        " 0, 0, null, 0 from moz_historyvisits order by id"
+    )
+
+
+def _firefox_pages(tables: Tables) -> str:
+    has = tables["moz_places"].__contains__
+    title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_date", "hidden"))
+    return _page("moz_places", "id", "url", title, last, hidden)
+
+
+def _safari_visits(tables: Tables) -> str:
+    has = tables["history_visits"].__contains__
+    source, target, loaded = (
+        name if has(name) else other
+        for name, other in (("redirect_source", "null"), ("redirect_destination", "null"), ("load_successful", "1"))
+    )
+    return (
+        f"select id, cast(history_item as integer), cast(visit_time * 1000000 as integer),"
+        f" coalesce(cast({source} as integer), 0), 0,"
+        f" {_LINK} | iif({source} is null, 0, {_REDIRECT}) | iif({target} is null, {_CHAIN_END}, 0),"
+        f" 0, 0, null, not {loaded} from history_visits order by id"
+    )
+
+
+def _safari_pages(tables: Tables) -> str:
+    del tables
+    # The other columns of a group are those of the row with its maximum.
+    titled = (
+        "history_items left join (select history_item, title, max(visit_time) as last from history_visits"
+        " where title != '' group by history_item) on history_item = id"
+    )
+    return _page(titled, "id", "url", "title", "last * 1000000", "0")
+
+
+_LAYOUTS = (
+    _Layout(
+        {"visits": ("id", "url", "visit_time", "transition"), "urls": ("id", "url")},
+        _chromium_visits,
+        _chromium_pages,
+        EPOCH_US,
+    ),
+    _Layout(
+        {
+            "moz_historyvisits": ("id", "from_visit", "place_id", "visit_date", "visit_type"),
+            "moz_places": ("id", "url"),
+        },
+        _firefox_visits,
+        _firefox_pages,
+        0,
+    ),
+    _Layout(
+        {"history_visits": ("id", "history_item", "visit_time", "title"), "history_items": ("id", "url")},
+        _safari_visits,
+        _safari_pages,
+        -_COCOA_US,
+    ),
+)
+
+
+def _layout(tables: Tables) -> _Layout:
+    """Return the layout of a database. Raises NotHistory."""
+    for layout in _LAYOUTS:
+        if all(tables.get(table, frozenset()).issuperset(needed) for table, needed in layout.required.items()):
+            return layout
+    raise NotHistory("none of " + ", ".join(table for layout in _LAYOUTS for table in layout.required))
+
+
+def _viewed(connection: apsw.Connection, tables: Tables) -> dict[int, int]:
+    """Return visit → how long a person looked at the page afterwards, in microseconds, as Firefox measures it."""
+    needed = ("place_id", "created_at", "total_view_time")
+    if not tables.get("moz_places_metadata", frozenset()).issuperset(needed):
+        return {}
+    visits: dict[int, list[tuple[int, int]]] = {}
+    for number, place, at in connection.execute(
+        "select id, cast(place_id as integer), cast(visit_date as integer) from moz_historyvisits"
+        " where visit_date is not null order by visit_date, id"
+    ):
+        visits.setdefault(place, []).append((at, number))
+    found: dict[int, int] = {}
+    for place, at, spent in connection.execute(
+        "select cast(place_id as integer), cast(created_at as integer) * 1000,"
+        " cast(total_view_time as integer) * 1000 from moz_places_metadata"
+        " where created_at is not null and total_view_time > 0"
+    ):
+        # Rounded to milliseconds, a look may seem to begin before its visit.
+        if index := bisect_right(visits.get(place, ()), (at + 1000, 0)):
+            number = visits[place][index - 1][1]
+            found[number] = found.get(number, 0) + spent
+    return found
 
 
 def _pages(
-    connection: apsw.Connection, tables: dict[str, frozenset[str]], policy: Policy
+    connection: apsw.Connection, tables: Tables, layout: _Layout, policy: Policy
 ) -> dict[int, tuple[str, str, int, str, bool, Page | str]]:
     """Return id → (address, title, its last write, search term, True if hidden, verdict)."""
     terms: dict[int, str] = {}
@@ -269,28 +390,22 @@ def _pages(
             " group by url_id"
         ):
             terms[page_id] = _text(term)
-    has = tables["urls"].__contains__
-    title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_time", "hidden"))
     found: dict[int, tuple[str, str, int, str, bool, Page | str]] = {}
-    rows = connection.execute(
-        f"select id, cast(substr(url, 1, {_LONGEST_ADDRESS}) as blob), cast(substr({title}, 1, {_LONGEST}) as blob),"
-        f" coalesce(cast({last} as integer), 0),"
-        f" coalesce(cast({hidden} as integer), 0) from urls"
-    )
+    rows = connection.execute(layout.pages(tables))
     while several := list(islice(rows, _TOGETHER)):
         texts = [(_text(url), _text(name), terms.get(page_id, "")) for page_id, url, name, _, _ in several]
         pages = policy.judge_all(texts)
         for (page_id, _, _, when, out_of_sight), (url, name, term), page in zip(several, texts, pages, strict=True):
-            found[page_id] = (url, name, max(when - EPOCH_US, 0), term, bool(out_of_sight), page)
+            found[page_id] = (url, name, max(when - layout.epoch, 0), term, bool(out_of_sight), page)
     return found
 
 
-def _labels(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
+def _labels(connection: apsw.Connection, tables: Tables) -> dict[int, str]:
     """Return visit → the browser's name for its group of visits, else the best keywords of the group."""
     return _clusters(connection, tables) | _journeys(connection, tables)
 
 
-def _journeys(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
+def _journeys(connection: apsw.Connection, tables: Tables) -> dict[int, str]:
     """Return the names of groups since 2026, which refer to visits by time (chromium's ``browser/journeys``)."""
     entries = tables.get("journey_history_entries", frozenset())
     if not entries.issuperset(("journey_id", "visit_timestamp_micros")) or "title" not in tables.get("journeys", ()):
@@ -306,7 +421,7 @@ def _journeys(connection: apsw.Connection, tables: dict[str, frozenset[str]]) ->
     return found
 
 
-def _clusters(connection: apsw.Connection, tables: dict[str, frozenset[str]]) -> dict[int, str]:
+def _clusters(connection: apsw.Connection, tables: Tables) -> dict[int, str]:
     if not tables.get("clusters_and_visits", frozenset()).issuperset(("cluster_id", "visit_id")):
         return {}
     names: dict[int, str] = {}
@@ -336,149 +451,3 @@ def _clusters(connection: apsw.Connection, tables: dict[str, frozenset[str]]) ->
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-
-
-class Entry:
-    """One page of a sitting, however often loaded, or one search, however often repeated."""
-
-    __slots__ = ("children", "count", "dwell", "first", "label", "last", "row", "title")
-
-    def __init__(self, row: Row) -> None:
-        self.row = row
-        self.first = self.last = row.at
-        self.count = 0
-        self.dwell = 0
-        self.title = self.label = ""
-        self.children: list[Entry] = []
-
-    def add(self, row: Row) -> None:
-        """Add one more load."""
-        self.last = row.at
-        self.dwell += row.dwell
-        self.count += not (row.reload and self.count)
-        self.title = self.title or row.title
-        self.label = self.label or row.label
-
-
-def compose(day: int, rows: Sequence[Row], local: Zones) -> tuple[dict[str, Any], str] | None:
-    """Return (frontmatter, body) of a day from its ``rows`` in order of time; None if there are no rows."""
-    if not rows:
-        return None
-    sittings = [_entries(sitting) for sitting in _sittings(rows)]
-    everything = [entry for sitting in sittings for entry in _flat(sitting)]
-    domains: dict[str, list[int]] = {}
-    for entry in everything:
-        tally = domains.setdefault(entry.row.domain, [0, 0])
-        tally[0] += entry.count
-        tally[1] += entry.dwell
-    ranked = sorted(domains, key=lambda domain: (-domains[domain][0], -domains[domain][1], domain))
-    name = zones.iso_day(day)
-    used = local.names(row.at // _SECOND_US for row in rows)
-    dwell = sum(entry.dwell for entry in everything)
-    searches = sum(bool(entry.row.term) for entry in everything)
-    body, left_out = _body(name, sittings, local)
-    meta: dict[str, Any] = {
-        "session_id": name,
-        "source": "chrome",
-        "title": f"Browsing on {name}: {', '.join(ranked[:_TITLED])}",
-        "date": Timestamp(clock.iso(rows[0].at // _SECOND_US)),
-        "ended": Timestamp(clock.iso(max(row.at for row in rows) // _SECOND_US)),
-        "time_zone": used[0] if len(used) == 1 else used,
-        "visits": len(rows),
-        "pages": len(everything) - searches,
-        "searches": searches or None,
-        "dwell_s": dwell // _SECOND_US or None,
-        "domains": ranked[:_DOMAINS],
-        "truncated": left_out or None,
-    }
-    return meta, body
-
-
-def _sittings(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    held: list[Row] = []
-    for row in rows:
-        if held and row.at - held[-1].at > _PAUSE_US:
-            yield held
-            held = []
-        held.append(row)
-    yield held
-
-
-def _entries(rows: list[Row]) -> list[Entry]:
-    """Return the entries of one sitting, with the pages that a search led to below the search."""
-    top: list[Entry] = []
-    known: dict[tuple[str, str], Entry] = {}
-    searches: dict[int, Entry] = {}
-    for row in rows:
-        # A place within a page is the same page; a page of results is the same search.
-        key = (
-            (row.domain, row.term) if row.term else ("", row.url.partition("#")[0] if "#/" not in row.url else row.url)
-        )
-        entry = known.get(key)
-        if entry is None:
-            entry = known[key] = Entry(row)
-            search = searches.get(row.led_at) if row.led_at else None
-            (top if search is None else search.children).append(entry)
-        entry.add(row)
-        if row.term:
-            searches[row.at] = entry
-    return top
-
-
-def _flat(entries: list[Entry]) -> Iterator[Entry]:
-    for entry in entries:
-        yield entry
-        yield from entry.children
-
-
-def _body(name: str, sittings: list[list[Entry]], local: Zones) -> tuple[str, int]:
-    """Return the markdown, and the number of entries that did not fit."""
-    pieces = [f"# Browsing on {_weekday(name)}, {name}\n"]
-    size = left_out = 0
-    for sitting in sittings:
-        first = sitting[0].first
-        last = max(entry.last for entry in _flat(sitting))
-        heading = _time(first, local)
-        end = _time(last, local)
-        pieces.append(f"\n## {heading if heading == end else f'{heading}–{end}'}\n\n")
-        for entry in sitting:
-            for indent, one in (("", entry), *(("  ", child) for child in entry.children)):
-                text = _lines(one, indent, local)
-                size += len(text)
-                if size > _MAX_CHARACTERS:
-                    left_out += 1
-                else:
-                    pieces.append(text)
-    if left_out:
-        pieces.append(f"\n… {left_out:,} entries are left out here: the day is longer than a document may be.\n")
-    return "".join(pieces), left_out
-
-
-def _lines(entry: Entry, indent: str, local: Zones) -> str:
-    row = entry.row
-    said = [f"search: {row.term}" if row.term else entry.title, row.domain]
-    if entry.dwell >= _SECOND_US:
-        said.append(_duration(entry.dwell // _SECOND_US))
-    if entry.count > 1:
-        said.append(f"{entry.count}×")
-    if entry.label:
-        said.append(f"topic: {entry.label}")
-    if row.led_term and not indent and not row.term:
-        said.append(f"after the search: {row.led_term}")
-    return f"{indent}- {_time(entry.first, local)} {' · '.join(filter(None, said))}\n{indent}  {row.url}\n"
-
-
-def _time(at: int, local: Zones) -> str:
-    return local.clock(at // _SECOND_US)
-
-
-def _duration(seconds: int) -> str:
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes = (seconds + 30) // 60
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _weekday(name: str) -> str:
-    names = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-    return names[datetime.date.fromisoformat(name).weekday()]

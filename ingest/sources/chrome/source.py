@@ -1,4 +1,4 @@
-"""Chrome and its family: the ``History`` database of each profile, one document a local day.
+"""Browsing: the history of each profile of Chrome's family, Firefox's and Safari's, one document a local day.
 
 A run reads the databases that changed into the archive of visits (``ingest.sources.chrome.archive``), then makes the
 days that changed in the archive. Killed at any moment, it leaves whole documents: outdated days are marked in the
@@ -46,7 +46,8 @@ from ingest.sources.chrome.archive import (
     refuse_emptied,
     way_out,
 )
-from ingest.sources.chrome.history import NotHistory, compose, read
+from ingest.sources.chrome.history import NotHistory, read
+from ingest.web.day import compose
 from ingest.web.policy import Policy
 
 if TYPE_CHECKING:
@@ -76,8 +77,11 @@ _CHUNK = 1024 * 1024
 # page on the "User Data Directory", and the manifests of the snap and flatpak packages.
 _TABLE = join(os.path.dirname(__file__), "browsers.json")
 _HISTORY = "History"
-# Files next to the profiles of every browser of the family, and in each profile; Opera has both in one folder.
-_OF_BROWSER, _OF_PROFILE = "Local State", "Preferences"
+# The histories of Chrome's family, of Firefox's and of Safari.
+_HISTORIES = frozenset((_HISTORY, "places.sqlite", "History.db"))
+# Files next to the profiles of a browser, and in each profile; Opera has both in one folder.
+_OF_BROWSER = frozenset(("Local State", "profiles.ini", "Bookmarks.plist"))
+_OF_PROFILE = frozenset(("Preferences", "prefs.js"))
 _SUFFIXES = (".sqlite", ".sqlite3", ".db")
 _COMPANIONS = ("-journal", "-wal", "-shm")
 # Windows' folder of users, seen from WSL.
@@ -485,8 +489,9 @@ def _wsl(users: str) -> list[str]:
 def _histories(root: str) -> list[str]:
     """Return the histories below a folder of browsers, of profiles (Opera's lies among others) or of copies.
 
-    A file called ``History`` is always one. A copy may have another name that begins so or ends as databases do, but
-    not in a browser's folder, which is full of databases. A profile's own folders are not searched: they are caches.
+    A file with a history's name is always one. A copy may have another name that begins as Chrome's or ends as
+    databases do, but not in a browser's folder, which is full of databases. A profile's own folders are not searched:
+    they are caches. A folder that may not be read counts as a history in it: macOS protects Safari's.
     """
     found: list[str] = []
     waiting = [(root, False)]
@@ -494,11 +499,13 @@ def _histories(root: str) -> list[str]:
         folder, is_browsers = waiting.pop()
         try:
             entries = list(os.scandir(folder))
-        except OSError:
+        except OSError as error:
+            if folder == root and isinstance(error, PermissionError):
+                found.append(join(folder, "History.db"))
             continue
         names = {entry.name for entry in entries}
-        is_browsers = is_browsers or not names.isdisjoint((_OF_BROWSER, _OF_PROFILE))
-        ends_here = _OF_PROFILE in names and _OF_BROWSER not in names
+        is_browsers = is_browsers or not names.isdisjoint(_OF_BROWSER | _OF_PROFILE)
+        ends_here = not names.isdisjoint(_OF_PROFILE) and names.isdisjoint(_OF_BROWSER)
         for entry in entries:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
@@ -506,9 +513,10 @@ def _histories(root: str) -> list[str]:
                     waiting.append((entry.path, is_browsers))
             elif folder == root and entry.is_dir():
                 # A profile may be a link to its real folder. Deeper links are not followed, so there are no loops.
-                if name not in _NO_PROFILES and isfile(join(entry.path, _HISTORY)):
-                    found.append(join(entry.path, _HISTORY))
-            elif name == _HISTORY or (not is_browsers and _may_be_copy(name)):
+                if name not in _NO_PROFILES:
+                    linked = (join(entry.path, history) for history in sorted(_HISTORIES))
+                    found += filter(isfile, linked)
+            elif name in _HISTORIES or (not is_browsers and _may_be_copy(name)):
                 found.append(entry.path)
     return found
 

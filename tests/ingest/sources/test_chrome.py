@@ -375,10 +375,11 @@ def test_the_archive_is_private_and_a_broken_one_is_not_replaced(home: Home, his
 
 def test_every_browser_is_looked_for_on_every_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     browsers = json.loads((Path(chrome.__file__).parent / "browsers.json").read_text(encoding="utf-8"))
-    assert set(browsers) == {"chrome", "chromium", "brave", "edge", "arc", "vivaldi", "opera"}
+    family = {"chrome", "chromium", "brave", "edge", "arc", "vivaldi", "opera"}
+    assert set(browsers) == family | {"firefox", "librewolf", "waterfox", "floorp", "zen", "safari"}
     monkeypatch.setenv("HOME", str(tmp_path))
     for name, systems in browsers.items():
-        assert {"darwin", "windows"} <= systems.keys(), name
+        assert {"darwin", "windows"} - ({"windows"} if name == "safari" else set()) <= systems.keys(), name
     mac = folders("darwin", {})
     assert str(tmp_path / "Library/Application Support/Arc/User Data") in mac
     users = tmp_path / "Users"

@@ -1,4 +1,4 @@
-"""A real browser's history is read while the browser is open."""
+"""A real browser's history is read, Chromium's and Firefox's while they are open."""
 
 from __future__ import annotations
 
@@ -103,6 +103,33 @@ def test_history_is_read_while_the_browser_is_open(home: Home, tmp_path: Path, s
         finally:
             process.terminate()
             process.wait(30)
+    told = re.findall(r"- \d\d:\d\d (.*?) · 127.*\n +" + re.escape(site) + r"(\S+)\n", ingested(home, profile))
+    assert told == [
+        ("Start page", "/start"),
+        ("B-tree tables", "/tables"),
+        ("Results", "/search?q=wal"),
+        ("Write-ahead log", "/log"),
+    ]
+    assert not any(b"sekrit" in path.read_bytes() for path in Path(home.root).rglob("*") if path.is_file())
+
+
+def test_firefox_s_history_is_read_while_firefox_is_open(home: Home, tmp_path: Path, site: str) -> None:
+    firefox = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
+    if firefox is None:
+        pytest.skip("no Firefox is installed")
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    words = [firefox, "--headless", "--no-remote", "--profile", str(profile), f"{site}/start"]
+    environ = {**os.environ, "HOME": str(tmp_path), "MOZ_DISABLE_CONTENT_SANDBOX": "1"}
+    with (tmp_path / "said").open("wb") as said, subprocess.Popen(words, stdout=said, stderr=said, env=environ) as one:
+        try:
+            assert until(lambda: "Write-ahead log" in ingested(home, profile)), (
+                ingested(home, profile) + (tmp_path / "said").read_text(encoding="utf-8", errors="replace")[-2000:]
+            )
+            assert one.poll() is None, "the browser is still open"
+        finally:
+            one.terminate()
+            one.wait(30)
     told = re.findall(r"- \d\d:\d\d (.*?) · 127.*\n +" + re.escape(site) + r"(\S+)\n", ingested(home, profile))
     assert told == [
         ("Start page", "/start"),
