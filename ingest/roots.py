@@ -120,7 +120,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     # As with Aider, the databases of projects are found where sessions worked.
     "crush": (("", "~", (".crush/crush.db",)),),
     "continuedev": (("CONTINUE_GLOBAL_DIR", "~/.continue", ("sessions",)),),
-    "kimi": (("KIMI_SHARE_DIR", "~/.kimi", ("sessions",)),),
+    "kimi": (("KIMI_SHARE_DIR", "~/.kimi", ("sessions",)), ("KIMI_CODE_HOME", "~/.kimi-code", ("sessions",))),
     "omp": (("", "~/.omp/agent", ("sessions",)),),
     "vscode": _of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     "windsurf": (("", "~", (".windsurf/transcripts", ".codeium/windsurf/cascade")),),
