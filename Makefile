@@ -4,7 +4,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 JOBS ?= 3
 
-.PHONY: help run venv dev test long bench lock clean
+.PHONY: help run venv dev test long bench packages lock clean
 
 help:
 	@echo 'make run     set everything up and ask a first question'
@@ -12,6 +12,7 @@ help:
 	@echo 'make test    tests, ruff, types, import contracts'
 	@echo 'make long    the tests that take more than a few seconds, properties with more examples'
 	@echo 'make bench   the figures, each beside its floor'
+	@echo 'make packages  the plugins and extensions for agents'\'' stores, in build/packages'
 	@echo 'make lock    pin the newest dependencies'
 	@echo 'make clean   remove the environment and the caches'
 	@echo 'PYTHON=/path/to/python3.12 chooses the interpreter of a new environment.'
@@ -56,6 +57,9 @@ long: dev
 
 bench: dev
 	@$(BIN)/python -m bench
+
+packages: dev
+	@$(BIN)/python packages/build.py
 
 lock: dev
 	@test -x build/uv/bin/uv || { $(BIN)/python -m venv build/uv && build/uv/bin/pip install --quiet 'uv>=0.13,<1'; }

@@ -91,9 +91,11 @@ def main(argv: list[str] | None = None) -> int:
     if words[0] in ("-h", "--help", "help"):
         return _overview(words)
     if words[0] in ("-V", "--version"):
+        from core.home import checkout
+        from core.installation import described
         from core.version import VERSION
 
-        sys.stdout.write(f"brain {VERSION}\n")
+        sys.stdout.write(f"brain {VERSION} ({described(checkout(), sys.prefix)})\n")
         return 0
     if words[0].startswith("-"):
         early = errors.BadInput(f"a command comes before {words[0]}", "brain COMMAND --json; brain --help")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -61,7 +62,8 @@ def _rows(home: Home) -> list[dict[str, Any]]:
 def test_the_version_is_the_products(brain: Brain) -> None:
     for flag in ("--version", "-V"):
         done = brain(flag)
-        assert (done.returncode, done.stdout, done.stderr) == (0, f"brain {VERSION}\n", "")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.fullmatch(rf"brain {re.escape(VERSION)} \((checkout|pip|pipx|uv|Homebrew),? /.*\)\n", done.stdout)
 
 
 @pytest.mark.parametrize("words", [("--help",), ("-h",), ("help",)])
@@ -364,7 +366,7 @@ def test_an_environment_that_is_a_link_is_started_once(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, copy / "brain.py", "--version"], capture_output=True, text=True, check=False, timeout=30
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"brain {VERSION}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"brain {VERSION} (checkout {copy})\n", "")
 
 
 def test_a_damaged_index_is_65_to_every_command_that_reads_it(brain: Brain, home: Home, claude_root: Path) -> None:

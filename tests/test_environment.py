@@ -46,7 +46,7 @@ def python(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedP
 
 def test_another_interpreter_goes_on_under_the_checkouts_own(checkout: Path, environment: Path) -> None:
     done = python(checkout / "brain.py", "--version")
-    assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+    assert (done.returncode, done.stdout) == (0, f"brain {VERSION} (checkout {checkout})\n")
     assert done.stderr == f"prefix: {environment}\n"
 
 
@@ -58,7 +58,7 @@ def test_its_own_interpreter_does_not_start_twice(checkout: Path, environment: P
         check=False,
         timeout=60,
     )
-    assert done.stdout == f"brain {VERSION}\n"
+    assert done.stdout == f"brain {VERSION} (checkout {checkout})\n"
     assert done.stderr.count("prefix:") == 1
 
 
@@ -69,7 +69,7 @@ def test_a_link_in_the_home_leads_to_the_checkouts_environment(
     home.mkdir()
     (home / "brain.py").symlink_to(checkout / "brain.py")
     done = python(home / "brain.py", "--version", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+    assert (done.returncode, done.stdout) == (0, f"brain {VERSION} (checkout {checkout})\n")
     assert done.stderr == f"prefix: {environment}\n"
 
 
@@ -78,7 +78,7 @@ def test_a_home_that_is_a_link_to_the_checkout_works_from_anywhere(
 ) -> None:
     (tmp_path / ".brain").symlink_to(checkout)
     done = python(Path(".brain") / "brain.py", "--version", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+    assert (done.returncode, done.stdout) == (0, f"brain {VERSION} (checkout {checkout})\n")
     assert done.stderr == f"prefix: {environment}\n"
 
 

@@ -157,7 +157,7 @@ def test_the_installed_command_imports_nothing_before_the_product(installed: Pat
     assert first == f"#!{installed.parent / 'python'}" or first.startswith(f"#!{installed.parent}/python3")
     assert [line for line in rest if line.startswith(("import", "from"))] == ["import brain"]
     done = _run(installed, "--version", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+    assert (done.returncode, done.stdout) == (0, f"brain {VERSION} (pip, {installed.parent.parent})\n")
 
 
 def test_init_index_ask_from_the_wheel_outside_the_checkout(installed: Path, claude_root: Path, tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_the_module_runs_where_its_interpreter_found_it(installed: Path, tmp_pat
         check=False,
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (0, f"brain {VERSION}\n")
+    assert (done.returncode, done.stdout) == (0, f"brain {VERSION} (pip, {installed.parent.parent})\n")
 
 
 def test_a_projects_search_is_installed_beside_it(installed: Path, tmp_path: Path) -> None:
