@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from core.plain_yaml import Timestamp
+from core.document import Timestamp
 
 # Values that nest deeper than any field of a document does.
 _DEEP = 50

@@ -115,6 +115,8 @@ def _index(args: Args, context: Context, roots: list[str], progress: Progress | 
 
 def _settle(context: Context) -> int:
     """Index the transcripts that hooks have left, so that the next session need not report them."""
+    if not os.path.isdir(os.path.join(context.home.state, "hooks")):
+        return 0  # no hook has ever run
     from runtime.hooks import due
 
     if not due.waiting(context.home):

@@ -32,9 +32,9 @@ def _suspecting() -> Callable[[bytes], bool]:
 
 def _cleaning() -> Callable[[str, dict[str, int]], str]:
     global _clean
-    from core.redaction import cleaning
+    from core.redaction.automaton import clean
 
-    _clean = cleaning.clean
+    _clean = clean
     return _clean
 
 

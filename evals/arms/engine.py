@@ -7,7 +7,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from core import frontmatter
+from core import document
 from evals.arms.registry import ArmAnswer, Unavailable
 from qmd.embedding.provider import make
 from qmd.generation import expansion
@@ -84,7 +84,7 @@ def filters(place: Place) -> Filters:
 
 
 def _words(text: str) -> list[str]:
-    found = frontmatter.bounds(text)
+    found = document.bounds(text)
     return _WORD.findall(text[found[2] :].lower() if found else text.lower())
 
 

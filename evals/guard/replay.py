@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import config
+from core.document import bounds
 from core.errors import BadInput
-from core.frontmatter import bounds
 from core.home import Home
 from ingest import registry
 from qmd.index import catalogue

@@ -6,7 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from core import config, frontmatter
+from core import config, document
 from core.redaction import clean
 from evals.questions import recognition, wording
 from evals.sets.dataset import order
@@ -106,7 +106,7 @@ def _draw(title: str, text: str, fields: dict[str, Any]) -> Iterator[tuple[str, 
         yield "title", title, ""
         yield "reworded", title, ""
         yield "paraphrase", title, ""
-    found = frontmatter.bounds(text)
+    found = document.bounds(text)
     noted = fields.get("type") in ("decision", "rejected", "preference")
     made: recognition.Call | None = None
     file = ""

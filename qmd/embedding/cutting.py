@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from core import frontmatter
+from core.document import bounds
 from qmd.index import exchanges, vectors
 from qmd.index.spaces import EXCHANGE, PIECE
 from qmd.vectors import chunking
@@ -108,7 +108,7 @@ def cut(text: str, tokenize: Tokenize, sizes: Sizes, more: Sequence[chunking.Bre
 
     ``more`` are further places to cut.
     """
-    found = frontmatter.bounds(text)
+    found = bounds(text)
     position = found[2] if found else 0
     places = _places(text, more)
     spans = Spans(text, tokenize, sizes)

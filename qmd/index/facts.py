@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from core import clock, document, frontmatter
+from core import clock, document
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -34,7 +34,7 @@ class Facts:
 def read(text: str, mtime: int) -> Facts:
     """Return the facts of a markdown text; ``mtime`` (epoch seconds) is the date if the text names none."""
     fields: dict[str, Any] = {}
-    found = frontmatter.bounds(text)
+    found = document.bounds(text)
     if found is not None and found[1] - found[0] <= _MAX_HEAD:
         meta = document.fields(text[found[0] : found[1]]) or {}
         fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}

@@ -7,7 +7,7 @@ from array import array
 from functools import lru_cache
 from itertools import pairwise
 
-from core import frontmatter
+from core import document
 from qmd.index import terms
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def cut(text: str, spaced: bool | None = None) -> array[int]:
 
     Frontmatter belongs to no passage; a text of nothing else has none. ``spaced`` is ``terms.has_cjk`` of the text.
     """
-    found = frontmatter.bounds(text)
+    found = document.bounds(text)
     position = found[2] if found else 0
     bounds = array("I", [position])
     held = 0

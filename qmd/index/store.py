@@ -1,4 +1,4 @@
-"""Opening the index: the right pragmas, and SQLite's failures as ours."""
+"""The index as a whole: opening it with the right pragmas, SQLite's failures as ours, what is noted of every run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import apsw
 
 from core import sqlite
 from core.errors import BrainError, DiskFull, EngineMissing, EngineTimeout, Internal, LockContention, from_os
-from core.version import INDEX
+from core.version import INDEX, REDACTION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from core.config import Config
 
 _FIX = "brain index"
 _REBUILD = "brain index --rebuild"
@@ -265,3 +269,27 @@ class Transaction:
             self._connection.execute("COMMIT")
         else:
             sqlite.roll_back(self._connection)
+
+
+def mark_complete(connection: apsw.Connection, config: Config) -> None:
+    """Note that a run over every configured collection has ended."""
+    rows = [("complete", fingerprint(config)), ("as_of", int(time.time()))]
+    connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
+
+
+def fingerprint(config: Config) -> str:
+    """Return the names, folders and masks of the collections as one text, to compare two configurations."""
+    return "\n".join(
+        "\t".join((name, folder.path, folder.pattern, *folder.ignore)) for name, folder in config.collections.items()
+    )
+
+
+def is_redacted(connection: apsw.Connection) -> bool:
+    """Return True if every document of the index went through this version's redaction."""
+    row = connection.execute("SELECT value FROM brain_state WHERE key = 'redaction'").fetchone()
+    return row is not None and row[0] == REDACTION
+
+
+def mark_redacted(connection: apsw.Connection) -> None:
+    """Note that every document of the index went through this version's redaction."""
+    connection.execute("INSERT OR REPLACE INTO brain_state VALUES('redaction', ?)", (REDACTION,))

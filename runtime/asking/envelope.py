@@ -11,6 +11,7 @@ from os.path import join
 from core import clock
 from ingest.pipeline import pulse
 from ingest.roots import RESUME, noted_resume
+from qmd.index.store import fingerprint
 from runtime.dates import dates
 
 TYPE_CHECKING = False
@@ -224,16 +225,3 @@ class Freshness:
 
             said += f"; {counted(self.documents - self.embedded, 'document')} without vectors yet"
         return said
-
-
-def mark_complete(connection: apsw.Connection, config: Config) -> None:
-    """Note that a run over every configured collection has ended."""
-    rows = [("complete", fingerprint(config)), ("as_of", clock.now())]
-    connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
-
-
-def fingerprint(config: Config) -> str:
-    """Return the names, folders and masks of the collections as one text, to compare two configurations."""
-    return "\n".join(
-        "\t".join((name, folder.path, folder.pattern, *folder.ignore)) for name, folder in config.collections.items()
-    )

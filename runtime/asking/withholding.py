@@ -7,13 +7,10 @@ brings a new policy, and the next ``brain index`` applies it.
 from __future__ import annotations
 
 from core.errors import EngineMissing, Refused
-from core.version import REDACTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    import apsw
 
     from core.home import Home
 
@@ -41,14 +38,14 @@ SHOWING = (
 
 def require_policy(home: Home) -> None:
     """Raise Refused where the index holds documents of an older policy; a missing index is for others to report."""
-    from qmd.index.store import open_index
+    from qmd.index.store import is_redacted, open_index
 
     try:
         connection = open_index(home.index)
     except EngineMissing:
         return
     try:
-        if not is_current(connection):
+        if not is_redacted(connection):
             raise Refused(
                 "the redaction policy is newer than the memory: it is withheld from agents until it is gone through",
                 "brain index",
@@ -68,14 +65,3 @@ def shown_to_agents(home: Home, value: Any) -> Any:
     """Return ``value`` (JSON-like) as an agent may see it. Raises Refused like ``require_policy``."""
     require_policy(home)
     return shown(home, value)
-
-
-def is_current(connection: apsw.Connection) -> bool:
-    """Return True if every document of the index went through this version's redaction."""
-    row = connection.execute("SELECT value FROM brain_state WHERE key = 'redaction'").fetchone()
-    return row is not None and row[0] == REDACTION
-
-
-def mark_current(connection: apsw.Connection) -> None:
-    """Note that every document has."""
-    connection.execute("INSERT OR REPLACE INTO brain_state VALUES('redaction', ?)", (REDACTION,))

@@ -19,10 +19,10 @@ from ingest.pipeline.run import run
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.policy.exclusions import Policy
 from qmd.index import catalogue, completeness
-from qmd.index.store import disk_full, open_index, translate
+from qmd.index.store import disk_full, is_redacted, mark_complete, mark_redacted, open_index, translate
 from qmd.index.update import register, update
-from runtime.asking import envelope, withholding
 from runtime.capture import demo
+from runtime.injections import FILE as INJECTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _fill(
     ``how``: options of ``ingest.pipeline.run.run``. A document is indexed from memory as it lands, by the thread that
     reads: a thread of its own would wait for Python's lock at each row. ``started_ns``: when the run began.
     """
-    older = not withholding.is_current(connection)
+    older = not is_redacted(connection)
     register(connection, config.collections.values())
     waiting: PendingQueue | None = None
     if enqueue:
@@ -202,11 +202,11 @@ def _fill(
     for (collection, _), outcome in written.items():
         if collection in changes:
             changes[collection].precede(outcome)
-    if written:
+    if written and os.path.exists(join(home.state, INJECTED)):
         from runtime.injections import judging
 
         judging.note_use(home, config, written)
-    envelope.mark_complete(connection, config)
+    mark_complete(connection, config)
     registry.note_roots(home)
     if completeness.has_unjudged(connection):
         from qmd.index.writer import judge
@@ -218,7 +218,7 @@ def _fill(
 
         require_room(home.index)
         erase(connection, ())
-        withholding.mark_current(connection)
+        mark_redacted(connection)
     connection.execute("PRAGMA optimize")
     report: dict[str, Any] = {
         "sources": {name: ledger.as_dict() for name, ledger in ledgers.items()},

@@ -17,6 +17,7 @@ from qmd.index import catalogue
 from qmd.index.store import open_index, translate
 from qmd.index.writer import Writer, of_cleaned
 from runtime.distill_queue import add
+from runtime.injections import FILE as INJECTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     if UNREADABLE in ledger.failed_reasons:
         detail = next((str(each["detail"]) for each in ledger.failed if each["reason"] == UNREADABLE), "")
         raise EngineMissing(f"the transcript cannot be read: {detail}", f"make it readable: {path}")
-    if written:
+    if written and os.path.exists(join(home.state, INJECTED)):
         from runtime.injections import judging
 
         judging.note_use(home, config, [(collection, name) for collection, name, _, _ in written])

@@ -76,7 +76,7 @@ def index(home: Home, known: KnownCorpus, config: Config | None) -> dict[str, An
 
     ``complete``: such a run has been; ``current``: with the collections as they are configured now (None: not known).
     """
-    from runtime.asking.envelope import fingerprint
+    from qmd.index.store import fingerprint
 
     return {
         "path": home.index,

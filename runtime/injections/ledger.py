@@ -17,6 +17,7 @@ from core import clock, jsonio
 from core.errors import BadInput
 from core.files import read_or_none
 from core.home import PRIVATE_FILE, make_private
+from runtime.injections import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-FILE = "injected.jsonl"
 # Characters of injected text that a session gets from all hooks together (``injected: {budget: …}``).
 BUDGET = 1_500
 # A token is about four characters of English (https://platform.openai.com/tokenizer): an estimate, no count.

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from qmd.index.store import open_index
-from runtime.asking import withholding
+from qmd.index.store import mark_redacted, open_index
 from tests.conftest import Brain
 from tests.unseen import HOSTILE, unseen
 
@@ -28,7 +27,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        withholding.mark_current(connection)
+        mark_redacted(connection)
         row = connection.execute("SELECT hash FROM documents WHERE active = 1").fetchone()
     finally:
         connection.close()

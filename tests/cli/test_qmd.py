@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from core.home import Home
-from qmd.index.store import open_index
+from qmd.index.store import mark_redacted, open_index
 from qmd.mcp import server
 from qmd.mcp.library import Library
 from qmd.mcp.service import Service
@@ -37,7 +37,7 @@ def note(home: Home, brain: Brain) -> str:
     assert done.returncode == 0, done.stderr
     connection = open_index(home.index, write=True)
     try:
-        withholding.mark_current(connection)
+        mark_redacted(connection)
         assert TOKEN in str(connection.execute("select doc from content").fetchall())
     finally:
         connection.close()

@@ -9,9 +9,8 @@ import pytest
 
 from core import clock
 from core.home import Home
-from qmd.index.store import open_index
+from qmd.index.store import mark_complete, open_index
 from qmd.index.writer import put
-from runtime.asking import envelope
 from runtime.capture import inbox
 from runtime.distill_queue import PendingQueue
 from tests.conftest import Brain
@@ -35,7 +34,7 @@ def shelf(home: Home) -> Shelf:
     connection = open_index(home.index, write=True)
     try:
         put(connection, "inbox", "/".join(noted.parts[-3:]), noted.read_bytes(), noted.stat())
-        envelope.mark_complete(connection, shelf.config)
+        mark_complete(connection, shelf.config)
     finally:
         connection.close()
     PendingQueue(home).add("inbox", NAME)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core import document_yaml, frontmatter, plain_yaml
+from core import document, document_yaml
 from core.document import Document, Timestamp, render, split
 from core.text import clean, encodable
 from tests.examples import examples
@@ -134,7 +134,7 @@ def test_what_is_no_frontmatter_is_body(text: str) -> None:
 @pytest.mark.parametrize("line", ["---x\n", "--- a\n", "a: b\n", "\n", "----\n"])
 def test_splitting_looks_at_a_text_a_few_times_however_long_it_is(line: str) -> None:
     text = Scanned("---\n" + line * 20_000)
-    frontmatter.bounds(text)
+    document.bounds(text)
     assert 0 < text.looked[0] < 4 * len(text)
 
 
@@ -153,7 +153,7 @@ _PLAIN = st.text("ab eno79-.:#'/_,?(é“中", min_size=1, max_size=12)
 )
 @settings(max_examples=examples(1000))
 def test_what_is_written_without_the_yaml_library_is_what_it_writes(fields: dict[str, Any]) -> None:
-    written = plain_yaml.block(fields)
+    written = document.block(fields)
     assert written is None or written == document_yaml.dump(fields)
 
 
@@ -174,17 +174,17 @@ _LINE = _FIELD | st.builds("- {}".format, _PLAIN | _PAYLOAD) | st.sampled_from([
 @example(["a:", "- b", "a: c"], "")
 def test_what_is_read_without_the_yaml_library_is_what_it_reads(lines: list[str], end: str) -> None:
     head = "\n".join(lines) + end
-    found = plain_yaml.read(head)
+    found = document.read(head)
     assert found is None or repr(found) == repr(document_yaml.load(head))
 
 
 @given(st.sampled_from([*_SCALARS.split(), *_SIGNS.split(), *_LINES.split("\n"), *_BLOCKS]), _PLAIN)
 def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -> None:
     for value in (word, word.upper(), word.title(), f"{word}{more}", f"{more} {word}", f"{word}: {more}", f"{word} #x"):
-        written = plain_yaml.block({"field": value})
+        written = document.block({"field": value})
         assert written is None or written == document_yaml.dump({"field": value})
         for head in (f"field: {value}", f"field: '{value}'", f"field:\n- {value}"):
-            found = plain_yaml.read(head)
+            found = document.read(head)
             assert found is None or repr(found) == repr(document_yaml.load(head))
 
 
@@ -202,6 +202,6 @@ def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -
     ],
 )
 def test_common_fields_need_no_yaml_library(value: object) -> None:
-    written = plain_yaml.block({"field": value, "list": [value]})
+    written = document.block({"field": value, "list": [value]})
     assert written == document_yaml.dump({"field": value, "list": [value]})
-    assert plain_yaml.read(written) == {"field": value, "list": [value]}
+    assert document.read(written) == {"field": value, "list": [value]}

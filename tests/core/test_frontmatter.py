@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.frontmatter import bounds
+from core.document import bounds
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from core import clock
 from core.config import Config, load
 from core.document import render
 from core.home import Home
-from qmd.index.store import open_index
+from qmd.index.store import mark_complete, open_index
 from qmd.index.writer import put
-from runtime.asking import envelope
 from runtime.asking.ask import Asker, Request
 
 
@@ -39,7 +38,7 @@ class Shelf:
         connection = open_index(self.home.index, write=True)
         try:
             put(connection, collection, path, data, os.stat(file))
-            envelope.mark_complete(connection, self.config)
+            mark_complete(connection, self.config)
         finally:
             connection.close()
         return file

@@ -13,7 +13,7 @@ import stat
 from os.path import abspath, basename, isdir, islink, join
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core import clock, document, frontmatter
+from core import clock, document
 from core.document import Timestamp, render
 from core.files import open_regular, write_atomic
 from core.home import make_private
@@ -224,7 +224,7 @@ class Shelf:
 
     def _fields(self, name: str) -> dict[str, Any]:
         head = (_bytes(join(self.folder, name), _HEAD) or b"").decode("utf-8", "replace")
-        found = frontmatter.bounds(head)
+        found = document.bounds(head)
         return (document.fields(head[found[0] : found[1]]) or {}) if found is not None else {}
 
     def _title(self, name: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core import frontmatter
+from core import document
 from qmd.index.passages import WORDS, bodies, cut, inner_words
 from tests.examples import examples
 from tests.scanned import Scanned
@@ -34,7 +34,7 @@ def test_passages_are_the_text_after_the_frontmatter_in_order(head: str, body: s
         assert not bodies(text, bounds)
         return
     assert all(first < second for first, second in pairwise(bounds))
-    found = frontmatter.bounds(text)
+    found = document.bounds(text)
     assert bounds[0] == (found[2] if found else 0)
     assert bounds[-1] == len(text)
     assert "".join(bodies(text, bounds)) == text[bounds[0] :]
