@@ -151,7 +151,7 @@ def title(given: Iterable[str], turns: Sequence[Spoken], roles: Sequence[tuple[i
         roles: the roles of the turns that may name it, best first, each group with the least number of telling words.
     """
     spare: list[str] = []
-    for text in given:
+    for text in filter(None, given):
         line = one_line(text[:_MOST])
         if says_something(line) and not _PASTED.match(line):
             return shorten(line)

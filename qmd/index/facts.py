@@ -16,15 +16,16 @@ _MAX_HEAD = 65_536
 
 
 class Facts:
-    """``date`` and ``ended`` in epoch seconds; ``dated`` is False where they are the file's mtime."""
+    """``date`` and ``ended`` in epoch seconds; ``dated`` is False where they are the file's mtime.
 
-    __slots__ = ("date", "dated", "ended", "fields")
+    ``may_tell_work``: ``qmd.index.actions`` may find an action in the text.
+    """
 
-    def __init__(self, date: int, ended: int, dated: bool, fields: dict[str, Any]) -> None:
-        self.date = date
-        self.ended = ended
-        self.dated = dated
-        self.fields = fields
+    __slots__ = ("date", "dated", "ended", "fields", "may_tell_work")
+
+    def __init__(self, date: int, ended: int, dated: bool, fields: dict[str, Any], may_tell_work: bool) -> None:
+        self.date, self.ended, self.dated = date, ended, dated
+        self.fields, self.may_tell_work = fields, may_tell_work
 
     def packed(self) -> bytes:
         """Return the fields as JSONB, as ``brain_facts.fields`` stores them."""
@@ -45,7 +46,9 @@ def read(text: str, mtime: int) -> Facts:
     dated = (start is not None or end is not None) and fields.get("date_source") != "mtime"
     first = start if start is not None else end if end is not None else mtime
     last = end if end is not None else first
-    return Facts(first, max(first, last), dated, fields)
+    # A session without a list below its frontmatter has run nothing.
+    has_list = text.find("\n- ", found[2] if found else 0) >= 0
+    return Facts(first, max(first, last), dated, fields, has_list or "distiller" in fields or "type" in fields)
 
 
 def _plain(value: Any) -> Any:

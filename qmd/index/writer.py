@@ -13,7 +13,6 @@ from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
 from qmd.index import catalogue, completeness, facts, passages, segments, terms
-from qmd.index.actions import reading, table
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.store import COUNT
 
@@ -243,7 +242,12 @@ class Writer:
             found = facts.read(text, mtime)
             row = (identity, digest, found.date, found.ended, int(found.dated), found.packed(), policy)
             connection.execute(_FACTS, row)
-            table.write(connection, identity, reading.read(text, found.fields, found.date))
+            if described:
+                connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
+            if found.may_tell_work:
+                from qmd.index.actions import reading, table
+
+                table.write(connection, identity, reading.read(text, found.fields, found.date))
         if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
             return described != digest
         bounds, bodies, words = passages.split(text)
@@ -262,7 +266,7 @@ class Writer:
         self._connection.execute("UPDATE documents SET active = 0 WHERE id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
-        table.drop(self._connection, identity)
+        self._connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
         self.release(before[1], keep=keep)
         return True
 

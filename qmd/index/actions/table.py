@@ -1,4 +1,6 @@
-"""Reads and writes of ``brain_actions``: with ``history``, the one place with SQL over what sessions did.
+"""Reads and writes of ``brain_actions``: with ``history``, the SQL over what sessions did.
+
+``qmd.index.writer`` deletes a document's actions with the document's other rows.
 
 Functions take a connection and return plain values. All actions are of active documents: those of others are deleted.
 Every function raises apsw.Error.
@@ -45,16 +47,9 @@ class Origin(NamedTuple):
 
 
 def write(connection: apsw.Connection, document: int, actions: Sequence[Action]) -> None:
-    """Make ``actions`` the actions of a document, in this order."""
-    drop(connection, document)
-    if actions:
-        rows = ((*action[:-2], document, number) for number, action in enumerate(actions))
-        connection.executemany(_INSERT, rows)
-
-
-def drop(connection: apsw.Connection, document: int) -> None:
-    """Delete the actions of a document."""
-    connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (document,))
+    """Write the actions of a document that has none in the table, in this order."""
+    rows = ((*action[:-2], document, number) for number, action in enumerate(actions))
+    connection.executemany(_INSERT, rows)
 
 
 def origins(connection: apsw.Connection, documents: Iterable[int]) -> dict[int, Origin]:
