@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from qmd.index import passages, terms
+from qmd.index import derived, terms
 from qmd.index.store import open_index
 
 
@@ -23,8 +23,8 @@ def main(folder: str, database: str) -> None:
     """Fill the two tables of a new index below ``database``."""
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(Path(folder).rglob("*.md"))]
     documents = [(number, f"notes/{number}.md", "", terms.spaced_out(text)) for number, text in enumerate(texts, 1)]
-    bodies = [terms.spaced_out(body) for text in texts for body in passages.bodies(text, passages.cut(text))]
-    cut = [(number, body, passages.inner_words(body)) for number, body in enumerate(bodies, 1)]
+    bodies = [terms.spaced_out(body) for text in texts for body in derived.bodies(text, derived.cut(text))]
+    cut = [(number, body, derived.inner_words(body)) for number, body in enumerate(bodies, 1)]
     connection = open_index(database, write=True)
     taken = {
         "documents": _insert(

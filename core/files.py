@@ -111,6 +111,12 @@ def read_or_none(path: str) -> bytes | None:
         return None
 
 
+def sweep_tree(top: str) -> None:
+    """Do ``sweep_temporaries`` for a folder and all folders below."""
+    for folder, _, _ in os.walk(top):
+        sweep_temporaries(folder)
+
+
 def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
     """Remove what killed writers left in ``folder``; returns how many files went.
 

@@ -7,7 +7,6 @@ import sys
 
 from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, file_path
-from core import config
 from core.counting import counted
 from core.errors import OK, BadInput
 
@@ -84,20 +83,13 @@ def run(args: Args, context: Context) -> int:
     failure = _nothing_read(report, named=bool(args.source or roots or args.from_archive))
     if args.json:
         context.emit(report if failure is None else {**report, **failure.envelope()})
-    else:
-        from core.text import printable
-
-        write("\n".join(_lines(shown(report), printable)) + "\n")
-        _say_nothing_found(report, roots)
-        if report.get("unnamed"):
-            from ingest.archive import verifier
-
-            warn(f"brain: not read: {verifier.orphans_phrase(report['unnamed'])}")
-            warn(f"fix: {verifier.orphans_fix(context.home)}")
-    return _exit_code(failure, args)
+        return OK if failure is None else failure.code
+    _say(report, roots, context)
+    return _say_failure(failure)
 
 
 def _index(args: Args, context: Context, roots: list[str], progress: Progress | None) -> dict[str, Any]:
+    from core import config
     from runtime.capture.indexing import index
 
     return index(
@@ -155,13 +147,25 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     )
 
 
-def _exit_code(failure: BadInput | None, args: Args) -> int:
-    """Return the exit code of a run; without ``--json``, the failure goes to stderr."""
+def _say(report: dict[str, Any], roots: list[str], context: Context) -> None:
+    """Write a report for people; what was not read goes to stderr."""
+    from core.text import printable
+
+    write("\n".join(_lines(shown(report), printable)) + "\n")
+    _say_nothing_found(report, roots)
+    if report.get("unnamed"):
+        from ingest.archive import verifier
+
+        warn(f"brain: not read: {verifier.orphans_phrase(report['unnamed'])}")
+        warn(f"fix: {verifier.orphans_fix(context.home)}")
+
+
+def _say_failure(failure: BadInput | None) -> int:
+    """Write the failure of a run to stderr; return the exit code."""
     if failure is None:
         return OK
-    if not args.json:
-        warn(f"brain: {failure.message}")
-        warn(f"fix: {failure.fix}")
+    warn(f"brain: {failure.message}")
+    warn(f"fix: {failure.fix}")
     return failure.code
 
 
@@ -195,7 +199,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
     failure = _nothing_read(report, named=bool(args.source or roots))
     if args.json:
         context.emit(report if failure is None else {**report, **failure.envelope()})
-        return _exit_code(failure, args)
+        return OK if failure is None else failure.code
     from core.text import printable
 
     lines: list[str] = []
@@ -213,7 +217,7 @@ def _rehearse(args: Args, context: Context, roots: list[str]) -> int:
         lines += [f"  unknown: {printable(kind)} ({seen['count']} ×)" for kind, seen in ledger["unknown"].items()]
         lines += [f"  reads {printable(path)}" for path in would["files"][:_SHOWN]]
     write("\n".join([*lines, "nothing was written"]) + "\n")
-    return _exit_code(failure, args)
+    return _say_failure(failure)
 
 
 def _would_become(would: dict[str, Any], *, exact: bool) -> str:

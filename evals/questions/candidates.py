@@ -10,7 +10,7 @@ from core import config, document
 from core.redaction import clean
 from evals.questions import recognition, wording
 from evals.sets.dataset import order
-from qmd.index import catalogue, facts
+from qmd.index import catalogue, derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +91,7 @@ def read(
         if progress is not None and number % 100 == 0:
             progress(number, total, "reading documents")
         # As a whole: a line of a private span shows neither end of it.
-        title, text = clean(facts.title(text, row.path), {}), clean(text, {})
+        title, text = clean(derived.title(text, row.path), {}), clean(text, {})
         for kind, said, answer in _draw(title, text, row.fields):
             pools[kind].add(said, document, answer)
         if row.dated:

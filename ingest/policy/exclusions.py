@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from os.path import dirname, expanduser, isabs, join, normpath, realpath
 
-from core.tombstones import Tombstones
 from core.version import REDACTION
-from ingest.policy import FILE, UNITS
+from ingest.policy import FILE, FORGETTING, UNITS
 from ingest.raw.store import RawStore
 from ingest.roots import added
 from ingest.session.units import split_key
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from core.home import Home
+    from core.tombstones import Tombstones
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow, UnitRow
     from ingest.policy.withheld import Withheld
@@ -263,7 +263,7 @@ class Withholding(RawStore):
     ) -> None:
         self._home, self._source, self._settings, self._holds = home, source, settings, holds
         self.rules = Rules(home, settings)
-        self._forgotten = Tombstones(home)
+        self._forgotten = _tombstones(home)
         # Unit → why it is excluded, of those that this run has judged; and where a parent may be looked up.
         self._judged: dict[str, str] = {}
         self._depth = 0
@@ -303,7 +303,7 @@ class Withholding(RawStore):
 
     def is_of(self, source: str, path: str, unit: str) -> bool:
         """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
-        return self._forgotten.covers(source, unit) or self._holds(source, path)
+        return (self._forgotten is not None and self._forgotten.covers(source, unit)) or self._holds(source, path)
 
     def configured(self, source: str) -> list[str]:
         """Return the folders that collections.yml adds to those of a source's tool."""
@@ -354,7 +354,7 @@ class Withholding(RawStore):
 
     def forgot(self, unit: str) -> bool:
         """Return True if a unit of this source was forgotten."""
-        return self._forgotten.covers(self._source, unit)
+        return self._forgotten is not None and self._forgotten.covers(self._source, unit)
 
     def _withheld(self, unit: str, reading: Reading) -> str:
         if self.forgot(unit):
@@ -414,6 +414,15 @@ class Withholding(RawStore):
             for found in self._lineage.look_up(unit, reading.path):
                 if unit in found.parts and not self._judged[unit]:
                     self._judged[unit] = self._excluded(unit, found.parts[unit], found)
+
+
+def _tombstones(home: Home) -> Tombstones | None:
+    """Return what was forgotten, None if nothing ever was. Raises EngineMissing if the file cannot be read."""
+    if not any(os.path.lexists(join(home.state, name)) for name in FORGETTING):
+        return None
+    from core.tombstones import Tombstones
+
+    return Tombstones(home)
 
 
 _WILD = "*?["

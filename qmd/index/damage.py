@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.sqlite import DAMAGE, open_to_read
-from qmd.index import catalogue, facts, passages, schema
+from qmd.index import catalogue, derived, schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +87,8 @@ def _derived(connection: apsw.Connection) -> Iterator[str]:
             yield f"the text with the hash {digest} is not what the hash says"
         if fields is not None:
             # Without a date of its own, a document has that of its file.
-            found = facts.read(text, date)
+            found = derived.read(text, date)
             if (dated, date, ended, fields) != (int(found.dated), found.date, found.ended, found.packed()):
                 yield f"the facts of the text {digest} are not what the text says"
-        if starts is not None and passages.cut(text).tobytes() != starts:
+        if starts is not None and derived.cut(text).tobytes() != starts:
             yield f"the passages of the text {digest} are not those of the text"

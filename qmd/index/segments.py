@@ -1,9 +1,10 @@
-"""The segments of the full-text tables: written without merging them, and merged a little at a time.
+"""The segments of the full-text tables, merged a little at a time.
 
 Each flush of FTS5 writes a segment, and merges those of one level into one of the next once there are enough
 (https://sqlite.org/fts5.html#the_automerge_configuration_option). Whoever writes then waits for segments that others
 left: milliseconds mostly, a fifth of a second when a large level's turn comes. A writer that somebody waits for leaves
-them; a process that nobody waits for merges them, in steps between which others write.
+them (``qmd.index.writer.leave_merging``). A process that nobody waits for merges them, in steps between which others
+write.
 """
 
 from __future__ import annotations
@@ -17,37 +18,12 @@ from qmd.index.terms import spaced_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Callable
 
 TABLES = ("documents_fts", "brain_passages")
 
-# FTS5's own values, and those of a writer that leaves merging to others: it merges only where nobody else ever does,
-# since a question looks through every segment (0.04 ms each for six words).
-_USUAL = {"automerge": 4, "crisismerge": 16}
-_LEFT = {"automerge": 0, "crisismerge": 64}
 # Pages that a step writes: one to five milliseconds. A step ends with a term, so a very common one makes it 20.
 _STEP = 16
-
-
-def leave_merging(connection: apsw.Connection) -> list[tuple[str, str, int]]:
-    """Have the open transaction merge nothing; return the settings for ``configure`` before its end.
-
-    The settings of FTS5 are the table's and not the connection's. They are set back before the transaction ends, so
-    that no other writer, and nobody after a kill, ever meets these.
-    """
-    before = []
-    for table in TABLES:
-        held: dict[Any, Any] = dict(connection.execute(f"SELECT k, v FROM {table}_config").fetchall())  # type: ignore[arg-type]
-        before += [(table, key, int(held.get(key, usual))) for key, usual in _USUAL.items()]
-    configure(connection, [(table, key, _LEFT[key]) for table, key, _ in before])
-    return before
-
-
-def configure(connection: apsw.Connection, settings: Iterable[tuple[str, str, int]]) -> None:
-    """Set (table, key, value); FTS5 first writes what it holds in memory, under the values that still hold."""
-    for table, key, value in settings:
-        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))
 
 
 def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
@@ -63,7 +39,7 @@ def merge(connection: apsw.Connection, stop: Callable[[], bool]) -> bool:
             if stop():
                 return False
             before, began = connection.total_changes(), time.perf_counter()
-            configure(connection, [(table, "merge", _STEP)])
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', ?)", (_STEP,))
             # https://sqlite.org/fts5.html#the_merge_command: with nothing to merge, only the command itself counts.
             left = connection.total_changes() - before >= 2
             if left:

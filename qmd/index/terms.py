@@ -259,7 +259,7 @@ def _add_cjk_pairs(terms: Terms, question: str) -> None:
 
 
 def humps(identifier: str) -> list[str]:
-    """Return the words inside a camel-case identifier, as ``passages.inner_words`` indexes them, without a regular
+    """Return the words inside a camel-case identifier, as ``derived.inner_words`` indexes them, without a regular
     expression.
 
     A word begins at a capital after a small letter or a digit, at the last capital before small letters, and where

@@ -12,13 +12,15 @@ import apsw
 from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import catalogue, completeness, facts, passages, segments, terms
+from qmd.index import catalogue, completeness, derived, terms
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
+from qmd.index.segments import TABLES
 from qmd.index.store import COUNT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
     from qmd.index.catalogue import Known
 
@@ -32,6 +34,10 @@ CHANGED = (ADDED, UPDATED, REMOVED)
 _BATCH_S = 2.0
 # …and then a moment passes: SQLite's waiting writers look again every few ms, and would else find it taken each time.
 _TURN_S = 0.005
+# FTS5's own values, and those of a writer that leaves merging to others: it merges only where nobody else ever does,
+# since a question looks through every segment (0.04 ms each for six words).
+_USUAL = {"automerge": 4, "crisismerge": 16}
+_LEFT = {"automerge": 0, "crisismerge": 64}
 # Characters of text after which the full text that is held is written: some hundred documents.
 _ENOUGH = 1 << 20
 
@@ -146,7 +152,7 @@ class Writer:
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
             self._until = time.monotonic() + _BATCH_S
-            self._settings = [] if self._merge else segments.leave_merging(self._connection)
+            self._settings = [] if self._merge else leave_merging(self._connection)
         self._vectors = has_vectors(self._connection)
 
     def end(self, *, changed: bool = False) -> None:
@@ -169,7 +175,8 @@ class Writer:
             from qmd.index import vectors
 
             vectors.note(self._connection)
-        segments.configure(self._connection, self._settings)
+        if self._settings:
+            _configure(self._connection, self._settings)
         self._connection.execute("COMMIT")
         self._changed = self._embedded = False
 
@@ -199,7 +206,7 @@ class Writer:
         if changed:
             place = f"{collection}/{relative}"
             policy = look(text, place)
-            title = facts.title(shown(text) if policy < 0 else text, relative)
+            title = derived.title(shown(text) if policy < 0 else text, relative)
             modified = _iso_ms(status.st_mtime)
             connection.execute("INSERT OR IGNORE INTO content VALUES(?, ?, ?)", (digest, text, _iso_ms(time.time())))
             if identity:
@@ -238,8 +245,10 @@ class Writer:
             True if anything was missing.
         """
         connection = self._connection
+        body = None
         if described != digest:
-            found = facts.read(text, mtime)
+            found = derived.read(text, mtime)
+            body = found.body
             row = (identity, digest, found.date, found.ended, int(found.dated), found.packed(), policy)
             connection.execute(_FACTS, row)
             if described:
@@ -250,7 +259,7 @@ class Writer:
                 table.write(connection, identity, reading.read(text, found.fields, found.date))
         if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
             return described != digest
-        bounds, bodies, words = passages.split(text)
+        bounds, bodies, words = derived.split(text, body)
         first: int = connection.execute(NEXT_ID).get or 1
         connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, bounds.tobytes()))
         self._passages += zip(count(first), bodies, words, strict=False)
@@ -372,6 +381,26 @@ def heal(connection: apsw.Connection) -> int:
             writer.release(digest)
             writer.end()
     return len(foreign)
+
+
+def leave_merging(connection: apsw.Connection) -> list[tuple[str, str, int]]:
+    """Have the open transaction merge nothing; return the settings for ``_configure`` before its end.
+
+    The settings of FTS5 are the table's and not the connection's. They are set back before the transaction ends, so
+    that no other writer, and nobody after a kill, ever meets these.
+    """
+    before = []
+    for table in TABLES:
+        held: dict[Any, Any] = dict(connection.execute(f"SELECT k, v FROM {table}_config").fetchall())  # type: ignore[arg-type]
+        before += [(table, key, int(held.get(key, usual))) for key, usual in _USUAL.items()]
+    _configure(connection, [(table, key, _LEFT[key]) for table, key, _ in before])
+    return before
+
+
+def _configure(connection: apsw.Connection, settings: Iterable[tuple[str, str, int]]) -> None:
+    """Set (table, key, value); FTS5 first writes what it holds in memory, under the values that still hold."""
+    for table, key, value in settings:
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (key, value))
 
 
 def _iso_ms(instant: float) -> str:

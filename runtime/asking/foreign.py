@@ -218,7 +218,7 @@ class ForeignAsker(Asker):
         folder = self.config.collections.get(answer.collection)
         if folder is None or os.pardir in answer.path.split("/"):
             return None
-        from qmd.index import facts
+        from qmd.index import derived
 
         try:
             with open_regular(join(folder.path, answer.path)) as stream:
@@ -226,7 +226,7 @@ class ForeignAsker(Asker):
                 text = stream.read(1 << 20).decode("utf-8", "replace")
         except (OSError, ValueError):
             return None
-        found = facts.read(text, int(status.st_mtime))
+        found = derived.read(text, int(status.st_mtime))
         return (*_blank(answer)[:5], found.date, found.ended, found.dated, found.packed(), 0)
 
 

@@ -12,7 +12,7 @@ import apsw
 from core import clock
 from core.config import remember
 from core.errors import BadInput, EngineMissing, Internal
-from core.files import read_or_none, sweep_temporaries, write_atomic
+from core.files import read_or_none, sweep_temporaries, sweep_tree, write_atomic
 from core.locks import FileLock
 from ingest import registry
 from ingest.pipeline.run import run
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.errors import BrainError
     from core.home import Home
-    from ingest.pipeline.ledger import Ledger
     from ingest.repositories import Worked
     from qmd.index.writer import Writer
     from runtime.distill_queue import PendingQueue
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
 _DISTILLED = "brain"
 _LOCK_WAIT_S = 60
 _BUSY_MS = 30_000
+# Below state/: what is still to be forgotten, where that was cut short.
+_FORGETTING = "forgetting.json"
 
 
 def index(
@@ -93,13 +94,24 @@ def index(
         places = _projects(config, connection, rebuild) if of_projects else roots
         return _fill(home, config, connection, names, places, how, enqueue, started_ns)
 
+    policy = Policy(config.data).mark
+    written = [home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)]
+    copies = [join(home.state, name) for name in COPIES]
     home.make()
     remember(home)
+    registry.note_roots(home)
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
-        _sweep(home)
-        if not rebuild:
+        # The temporary files of killed writers; ``ingest`` sweeps the corpus's own folders.
+        for folder in written:
+            sweep_tree(folder)
+        sweep_temporaries(home.root)
+        if any(map(os.path.isdir, copies)):
+            _sweep_copies(copies)
+        if not rebuild and os.path.exists(join(home.state, _FORGETTING)):
             _resume_forgetting(home)
-        rescanned = _rescan(home, config)
+        rescanned = None
+        if read_or_none(join(home.state, "redaction")) != policy:
+            rescanned = _rescan(home, config, policy)
         try:
             report = _rebuild(home, config, busy_ms, fill) if rebuild else _opened(home, busy_ms, fill)
         except apsw.Error as error:
@@ -135,7 +147,8 @@ def _rebuild(home: Home, config: Config, busy_ms: int, fill: Fill) -> dict[str, 
         report = fill(new.connection)
         new.finish()
     # What was written to the old index meanwhile lies on disk.
-    _resume_forgetting(home)
+    if os.path.exists(join(home.state, _FORGETTING)):
+        _resume_forgetting(home)
     _opened(home, busy_ms, lambda connection: update(connection, config.collections.values()))
     return {**report, "unread": new.unread} if new.unread else report
 
@@ -163,7 +176,7 @@ def _fill(
 
         waiting = PendingQueue(home)
     writer: Writer | None = None
-    ledgers: dict[str, Ledger] = {}
+    ledgers: dict[str, dict[str, object]] = {}
     written: dict[tuple[str, str], str] = {}
 
     def on_written(collection: str, relative: str, data: bytes, status: os.stat_result) -> None:
@@ -182,7 +195,7 @@ def _fill(
     try:
         for name in names:
             try:
-                ledgers[name] = run(home, name, roots, settings=config.data, on_written=on_written, **how)
+                ledgers[name] = run(home, name, roots, settings=config.data, on_written=on_written, **how).as_dict()
             except apsw.Error as error:
                 if writer is None or not writer.torn:
                     raise _state_failure(home, name, error) from error
@@ -207,7 +220,6 @@ def _fill(
 
         judging.note_use(home, config, written)
     mark_complete(connection, config)
-    registry.note_roots(home)
     if completeness.has_unjudged(connection):
         from qmd.index.writer import judge
 
@@ -221,7 +233,7 @@ def _fill(
         mark_redacted(connection)
     connection.execute("PRAGMA optimize")
     report: dict[str, Any] = {
-        "sources": {name: ledger.as_dict() for name, ledger in ledgers.items()},
+        "sources": ledgers,
         "collections": {name: change.as_dict() for name, change in changes.items()},
         "queued": waiting.added if waiting is not None else 0,
     }
@@ -235,10 +247,9 @@ def _state_failure(home: Home, source: str, error: apsw.Error) -> BrainError:
 
 
 def _resume_forgetting(home: Home) -> None:
-    if os.path.exists(join(home.state, "forgetting.json")):
-        from runtime.forgetting.forget import resume
+    from runtime.forgetting.forget import resume
 
-        resume(home)
+    resume(home)
 
 
 def chosen(
@@ -258,14 +269,11 @@ def chosen(
     return (source or registry.DEFAULT,)
 
 
-def _rescan(home: Home, config: Config) -> dict[str, int] | None:
-    """Apply a redaction policy that is new to corpus and archive; a read of one small file if it is not."""
-    path, mark = join(home.state, "redaction"), Policy(config.data).mark
-    if read_or_none(path) == mark:
-        return None
+def _rescan(home: Home, config: Config, policy: bytes) -> dict[str, int] | None:
+    """Apply a redaction policy that is new to corpus and archive."""
     written = [join(home.root, _ARCHIVE), *(each.path for each in config.collections.values())]
     if not any(map(os.path.exists, written)):
-        write_atomic(path, mark)  # a new home: no other policy has let anything pass
+        write_atomic(join(home.state, "redaction"), policy)  # a new home: no other policy has let anything pass
         return None
     from runtime.capture.rescan import rescan
 
@@ -318,15 +326,8 @@ COPIES = ("copies", "scratch")
 _WRITTEN = (_ARCHIVE, "distilled", "kb-raw", "kb-wiki")
 
 
-def _sweep(home: Home) -> None:
-    """Remove the temporary files of killed writers; ``ingest`` sweeps the corpus's own folders."""
-    written = [join(home.root, name) for name in _WRITTEN]
-    for top in (home.state, home.logs, home.inbox, *written):
-        for folder, _, _ in os.walk(top):
-            sweep_temporaries(folder)
-    sweep_temporaries(home.root)
-    copies = [join(home.state, name) for name in COPIES]
-    for folder in filter(os.path.isdir, copies):
-        from ingest.raw.sqlite_copy import sweep
+def _sweep_copies(copies: list[str]) -> None:
+    from ingest.raw.sqlite_copy import sweep
 
+    for folder in filter(os.path.isdir, copies):
         sweep(folder)

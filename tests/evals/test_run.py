@@ -152,9 +152,9 @@ def test_a_changed_module_makes_the_index_anew(home: Home, data: Path, monkeypat
     stamps = sorted(Path(corpora.cache(home)).glob("*/built.json"))
     assert len(stamps) == 3
     stamp = json.loads(stamps[0].read_text())
-    assert "qmd/index/passages.py" in stamp["modules"]
+    assert "qmd/index/derived.py" in stamp["modules"]
     assert "qmd/search/search.py" not in stamp["modules"], "ranking is no part of the index"
-    stamp["modules"]["qmd/index/passages.py"] = "0"
+    stamp["modules"]["qmd/index/derived.py"] = "0"
     stamps[0].write_text(json.dumps(stamp))
     jobs = _watch(monkeypatch)
     _run(home, data, "qmd-lex")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qmd.app import output, results
-from qmd.index import facts, handles, references, terms, virtual, walk
+from qmd.index import derived, handles, references, terms, virtual, walk
 from qmd.search import hybrid, lex, snippets, structured
 from qmd.vectors import chunking, models
 
@@ -96,7 +96,7 @@ def _fuse(lists: list[list[dict[str, Any]]], weights: list[float] | None = None)
 
 _OURS: dict[str, Callable[..., Any]] = {
     "buildFTS5Query": lex.match_expression,
-    "extractTitle": facts.title,
+    "extractTitle": derived.title,
     "normalizeCjkForFTS": terms.spaced_out,
     "splitGlobMask": walk.split_mask,
     "handelize": handles.handle,

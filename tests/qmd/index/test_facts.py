@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.document import render
 from core.jsonb import unpack
-from qmd.index.facts import read, title
+from qmd.index.derived import read, title
 from tests.examples import examples
 
 MTIME = 1_700_000_000

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import document
-from qmd.index.passages import WORDS, bodies, cut, inner_words
+from qmd.index.derived import WORDS, bodies, cut, inner_words
 from tests.examples import examples
 from tests.scanned import Scanned
 

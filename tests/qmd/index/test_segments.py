@@ -14,9 +14,9 @@ from typing import Any
 import apsw
 import pytest
 
-from qmd.index.segments import TABLES, leave_merging, merge
+from qmd.index.segments import TABLES, merge
 from qmd.index.store import Transaction, open_index
-from qmd.index.writer import Writer, put
+from qmd.index.writer import Writer, leave_merging, put
 from tests.qmd.corpus import indexed, write
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -156,6 +156,7 @@ def test_a_write_that_fails_leaves_no_setting_behind(index: str) -> None:
 _KILLED = """
 import os, signal, sys
 from qmd.index import segments
+from qmd.index.writer import leave_merging
 from qmd.index.store import open_index
 connection = open_index(sys.argv[1], write=True)
 steps = iter(range(int(sys.argv[2])))
@@ -167,7 +168,7 @@ if sys.argv[3] == "between":
 else:
     connection.execute("BEGIN IMMEDIATE")
     if sys.argv[3] == "writing":
-        segments.leave_merging(connection)
+        leave_merging(connection)
     for table in segments.TABLES:
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('merge', 16)")
     connection.execute("INSERT INTO documents_fts(rowid, body) VALUES(10000, 'common torn')")
@@ -228,7 +229,7 @@ def test_what_was_rolled_back_is_not_written_by_the_next_writer(
     def torn(writer: Writer) -> None:
         with writer:
             _index(writer, Path(folder.path) / "b.md")
-            monkeypatch.setattr("qmd.index.passages.split", full)
+            monkeypatch.setattr("qmd.index.derived.split", full)
             _index(writer, Path(folder.path) / "c.md")
 
     writer = Writer(connection)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from qmd.index.passages import inner_words
+from qmd.index.derived import inner_words
 from qmd.index.terms import _IRREGULAR, STOP, Analyzer, Terms, count_cjk, forms, has_cjk, humps, is_cjk, spaced_out
 from tests.examples import examples
 

@@ -22,8 +22,7 @@ from core.version import REDACTION
 from ingest.archive import archive, recording, rewriting
 from ingest.pipeline import state as state_module
 from ingest.policy import exclusions
-from qmd.index import cleanup
-from runtime.asking import withholding
+from qmd.index import cleanup, store
 from runtime.capture import entries, inbox, rescan
 from runtime.capture.indexing import index
 from tests.conftest import Brain
@@ -44,7 +43,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     kept = (redaction.clean_record, redaction.shown)
     as_before(records, "clean_record", lambda raw, value, counts, carried: value)
     as_before(redaction, "shown", lambda text: text)
-    modules = (recording, rewriting, rescan, withholding, state_module, exclusions)
+    modules = (recording, rewriting, rescan, store, state_module, exclusions)
     numbers = [(module, module.REDACTION) for module in modules]
     for module, _ in numbers:
         as_before(module, "REDACTION", 1)

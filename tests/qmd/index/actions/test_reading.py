@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmd.index import facts
+from qmd.index import derived
 from qmd.index.actions import reading
 from qmd.index.actions.action import Action
 
@@ -30,7 +30,7 @@ FIRST = HEAD.count("\n") + 1
 
 def read(body: str, head: str = HEAD) -> list[Action]:
     text = head + body
-    found = facts.read(text, 0)
+    found = derived.read(text, 0)
     return list(reading.read(text, found.fields, found.date))
 
 

@@ -1,4 +1,8 @@
-"""Cutting a document into passages of about 200 words, at line ends where there are any."""
+"""What the index derives of a document's text: its title, dates and fields, and its passages.
+
+A title is chosen by qmd's rules. Dates and fields are of the frontmatter; filters test them. Passages have about 200
+words, cut at line ends where there are any.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,20 @@ import re
 from array import array
 from functools import lru_cache
 from itertools import pairwise
+from posixpath import basename, splitext
+from typing import TYPE_CHECKING, Any
 
-from core import document
+import apsw
+
+from core import clock, document
 from qmd.index import terms
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_MAX_FIELDS = 64
+_MAX_TEXT = 2000
+_MAX_HEAD = 65_536
 
 WORDS = 200
 _LONGEST_LINE = 300
@@ -32,13 +43,98 @@ _BEFORE, _LAST = b"a0", b"AAaa"
 _HUMP = re.compile(rb"A(?:(?<=[a0]A)|(?=Aaa))")
 
 
-def cut(text: str, spaced: bool | None = None) -> array[int]:
+class Facts:
+    """``date`` and ``ended`` in epoch seconds; ``dated`` is False where they are the file's mtime.
+
+    ``body``: where the frontmatter has ended, in characters. ``may_tell_work``: ``qmd.index.actions`` may find an
+    action in the text.
+    """
+
+    __slots__ = ("body", "date", "dated", "ended", "fields", "may_tell_work")
+
+    def __init__(
+        self, date: int, ended: int, dated: bool, fields: dict[str, Any], body: int, may_tell_work: bool
+    ) -> None:
+        self.date, self.ended, self.dated, self.fields = date, ended, dated, fields
+        self.body, self.may_tell_work = body, may_tell_work
+
+    def packed(self) -> bytes:
+        """Return the fields as JSONB, as ``brain_facts.fields`` stores them."""
+        return apsw.jsonb_encode(self.fields)
+
+
+def read(text: str, mtime: int) -> Facts:
+    """Return the facts of a markdown text; ``mtime`` (epoch seconds) is the date if the text names none."""
+    meta: dict[str, Any] = {}
+    found = document.bounds(text)
+    if found is not None and found[1] - found[0] <= _MAX_HEAD:
+        meta = document.fields(text[found[0] : found[1]]) or {}
+    start = clock.first_written(meta.get("date"), meta.get("created"))
+    end = clock.first_written(meta.get("ended"), meta.get("updated"))
+    fields = {str(key)[:100]: kept for key, value in meta.items() if (kept := _plain(value)) is not None}
+    fields = dict(list(fields.items())[:_MAX_FIELDS])
+    # `date_source: mtime` marks a date that is the file's, not the document's own: it still orders, but does not date.
+    dated = (start is not None or end is not None) and fields.get("date_source") != "mtime"
+    first = start if start is not None else end if end is not None else mtime
+    last = end if end is not None else first
+    body = found[2] if found else 0
+    # A session without a list below its frontmatter has run nothing.
+    may_tell_work = text.find("\n- ", body) >= 0 or "distiller" in fields or "type" in fields
+    return Facts(first, max(first, last), dated, fields, body, may_tell_work)
+
+
+def _plain(value: Any) -> Any:
+    """Scalars and flat lists of them; anything nested (or an alias bomb) is not a field to filter by."""
+    if isinstance(value, bool | int):
+        if abs(int(value)) < 2**63:
+            return value
+        # Python refuses to print the longest ones in decimal (sys.set_int_max_str_digits).
+        return (str(value) if value.bit_length() < 10_000 else hex(value))[:_MAX_TEXT]
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if isinstance(value, str):
+        return value[:_MAX_TEXT].encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_plain(item) for item in value[:_MAX_FIELDS] if isinstance(item, str | int | float)]
+    return None
+
+
+_HEADING = re.compile(r"^##?\s+(.+)$", re.MULTILINE)
+_SECOND = re.compile(r"^##\s+(.+)$", re.MULTILINE)
+_ORG_TITLE = re.compile(r"^#\+TITLE:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_ORG_HEADING = re.compile(r"^\*+\s+(.+)$", re.MULTILINE)
+
+
+def title(text: str, path: str) -> str:
+    """Return the first heading of a markdown or org text, else the file name's stem.
+
+    A first heading "Notes" gives way to the first second-level heading. Headings inside fences count.
+    """
+    name = basename(path)
+    extension = splitext(name)[1].lower()
+    found = ""
+    if extension == ".md":
+        match = _HEADING.search(text)
+        found = match.group(1).strip() if match else ""
+        if found in ("Notes", "📝 Notes"):
+            second = _SECOND.search(text)
+            found = second.group(1).strip() if second else found
+    elif extension == ".org":
+        match = _ORG_TITLE.search(text) or _ORG_HEADING.search(text)
+        found = match.group(1).strip() if match else ""
+    return found or (splitext(name)[0] if "." in name[1:] else name)
+
+
+def cut(text: str, spaced: bool | None = None, body: int | None = None) -> array[int]:
     """Return the passages' boundaries in ``text``, in characters: passage i is ``text[b[i]:b[i + 1]]``.
 
-    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced`` is ``terms.has_cjk`` of the text.
+    Frontmatter belongs to no passage; a text of nothing else has none. ``spaced`` is ``terms.has_cjk`` of the text,
+    ``body`` is ``Facts.body``.
     """
-    found = document.bounds(text)
-    position = found[2] if found else 0
+    if body is None:
+        found = document.bounds(text)
+        body = found[2] if found else 0
+    position = body
     bounds = array("I", [position])
     held = 0
     plain = not (terms.has_cjk(text) if spaced is None else spaced)
@@ -68,10 +164,10 @@ def bodies(text: str, bounds: array[int]) -> list[str]:
     return [text[start:end] for start, end in pairwise(bounds)]
 
 
-def split(text: str) -> tuple[array[int], Iterable[str], list[str]]:
+def split(text: str, body: int | None = None) -> tuple[array[int], Iterable[str], list[str]]:
     """Return a text's passages: their boundaries; then, of each, its searchable form and its ``inner_words``."""
     spaced = terms.has_cjk(text)
-    bounds = cut(text, spaced)
+    bounds = cut(text, spaced, body)
     found = bodies(text, bounds)
     return bounds, map(terms.spaced_out, found) if spaced else found, inner_words_of(text, bounds)
 
