@@ -6,8 +6,6 @@ from typing import Any
 
 import yaml
 
-from core.document import Timestamp
-
 # Values that nest deeper than any field of a document does.
 _DEEP = 50
 
@@ -20,8 +18,9 @@ class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoa
     """Leaves timestamps as the text that was written, so that reading and writing are inverse."""
 
 
-_Dumper.add_representer(
-    Timestamp, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(value))
+# ``core.document.Timestamp`` is the one subclass of str in a document's fields.
+_Dumper.add_multi_representer(
+    str, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(value))
 )
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # Loaded at the first call: an import in each would be a tenth of what most records take.
 _suspects: Callable[[bytes], bool] | None = None
-_clean: Callable[[str, dict[str, int]], str] | None = None
 
 
 def _suspecting() -> Callable[[bytes], bool]:
@@ -30,14 +29,6 @@ def _suspecting() -> Callable[[bytes], bool]:
     return suspects
 
 
-def _cleaning() -> Callable[[str, dict[str, int]], str]:
-    global _clean
-    from core.redaction.automaton import clean
-
-    _clean = clean
-    return _clean
-
-
 def redact(text: str) -> tuple[str, dict[str, int]]:
     """Return (``text`` without secrets, kind → how many were replaced). A second call changes nothing."""
     counts: dict[str, int] = {}
@@ -46,7 +37,11 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 def clean(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
-    return (_clean or _cleaning())(text, counts)
+    if not may_hold_secrets(text.encode("utf-8", "surrogatepass")):
+        return text
+    from core.redaction.replacing import replace
+
+    return replace(text, counts)
 
 
 def may_hold_secrets(raw: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.redaction.automaton import compiled
+from core.redaction.engine import compiled
 from core.redaction.looks import (
     HEX,
     WORDED,

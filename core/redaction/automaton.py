@@ -9,13 +9,13 @@ through in vain costs time only. Its patterns are generated from the table of ru
 from __future__ import annotations
 
 import re
-from functools import cache
 from os.path import dirname, join
+
+from core.redaction.engine import which
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 FILE = join(dirname(__file__), "automaton.json")
 # A markdown escape in a word: `API\_KEY`, `ghp\_…`. The rules read it without its backslash.
@@ -74,48 +74,3 @@ def suspects(data: bytes) -> bool:
     from core.redaction.names import holds_foreign
 
     return holds_foreign(data)
-
-
-def clean(text: str, counts: dict[str, int]) -> str:
-    """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
-    if not suspects(text.encode("utf-8", "surrogatepass")):
-        return text
-    from core.redaction.replacing import replace
-
-    return replace(text, counts)
-
-
-@cache
-def compiled(pattern: str) -> Any:
-    """Return a pattern for bytes compiled by RE2, with the methods of ``re.Pattern``."""
-    import re2
-
-    return re2.compile(pattern.encode(), options=re2_options())
-
-
-def re2_options() -> Any:
-    """Return the options of every RE2 pattern here: bytes as they come, since all patterns are ASCII."""
-    import re2
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = 64 << 20  # bytes, of the automaton's states, which are made as they are met
-    return options
-
-
-@cache
-def whether(pattern: str) -> Callable[[bytes], object]:
-    """Return a function that says whether ``pattern`` is in bytes, not where: its automaton has fewer states."""
-    return which(pattern)
-
-
-def which(*patterns: str) -> Callable[[bytes], list[int] | None]:
-    """Return a function that says which of ``patterns``, by number, are in bytes; None if none is."""
-    import re2
-
-    whole = re2.Set.SearchSet(re2_options())
-    for pattern in patterns:
-        whole.Add(pattern.encode())
-    whole.Compile()
-    found: Callable[[bytes], list[int] | None] = whole.Match
-    return found

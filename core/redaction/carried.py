@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.redaction.automaton import clean
+from core.redaction import clean
 
 # Records in which a key may go on: a tool that reads a file in pieces makes a handful of records a piece.
 _REACH = 40

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from core.redaction import clean
 from core.redaction.assignments import assigned, is_session
-from core.redaction.automaton import clean
 from core.redaction.carried import Carried
 from core.redaction.private import TAG, across
 

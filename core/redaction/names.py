@@ -7,7 +7,7 @@ import os
 import re
 from functools import cache, lru_cache
 
-from core.redaction.automaton import whether
+from core.redaction.engine import whether
 from core.redaction.rule import expanded, loosened, made
 
 TYPE_CHECKING = False

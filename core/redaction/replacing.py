@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from core.counting import add
-from core.redaction.automaton import COLOUR, ESCAPE, compiled, plain_signs, suspects
+from core.redaction.automaton import COLOUR, ESCAPE, plain_signs, suspects
+from core.redaction.engine import compiled
 from core.redaction.screen import OF_LINES, WHOLES, suspected
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from core.redaction.automaton import compiled
+from core.redaction.engine import compiled
 from core.redaction.mark import MARK
 
 TYPE_CHECKING = False

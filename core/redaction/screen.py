@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cache
 
 from core.redaction import assignments, commands, prose, settings, shapes, spoken, structures
-from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects, which
+from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
+from core.redaction.engine import which
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
 from core.redaction.private import PRIVATE

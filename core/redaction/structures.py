@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.redaction.assignments import assigned, is_session
-from core.redaction.automaton import compiled
+from core.redaction.engine import compiled
 from core.redaction.looks import (
     is_basic,
     is_chosen,

@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache
 
-from core.redaction.automaton import compiled, whether
+from core.redaction.engine import compiled, whether
 from core.redaction.looks import entropy, is_placeholder
 from core.redaction.mark import MARK
 from core.redaction.names import screened

@@ -13,7 +13,7 @@ import pytest
 
 from core import redaction
 from core.redaction import automaton, clean_record, redact, screen, spoken
-from core.redaction.automaton import compiled, whether
+from core.redaction.engine import compiled, whether
 from core.redaction.names import holds_foreign, screened
 from core.redaction.rule import Prefilter, Row, cleaned, prefilter_of, without_rows
 from core.redaction.tokens import PROVIDERS, TOKENS, Provider
