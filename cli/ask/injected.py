@@ -37,7 +37,8 @@ COMMAND = Command(
             "reject one text, so that no hook gives it again",
             words="ID",
             words_help="the id in the listing, or how it begins",
-            examples=("brain injected wrong 3fa94c1b",),
+            options=(Option("--undo", help="take the rejection back"),),
+            examples=("brain injected wrong 3fa94c1b", "brain injected wrong 3fa94c1b --undo"),
         ),
     ),
     default="list",
@@ -49,13 +50,17 @@ _TEXT = 300
 def run(args: Args, context: Context) -> int:
     """List, or reject."""
     from runtime.injections import ledger
+    from runtime.injections.listing import entry, listing
 
     if args.command.verb == "wrong":
         if len(args.words) != 1:
             raise BadInput("brain injected wrong takes one id", "brain injected")
-        row = ledger.wrong(context.home, args.words[0])
+        change = ledger.withdraw if args.undo else ledger.wrong
+        row = change(context.home, args.words[0])
         if args.json:
             context.emit({"schema": 1, "ok": True, "rejected": entry(row)})
+        elif args.undo:
+            write(f"Not rejected any more: {row['id']}.\n")
         else:
             write(f"Rejected {row['id']}: no hook gives it again.\n")
         return OK
@@ -63,36 +68,18 @@ def run(args: Args, context: Context) -> int:
     from runtime.dates.day_option import parse_day
 
     since = parse_day(args.since, clock.now(), end=False) if args.since else None
-    rows = ledger.listed(context.home, args.session, since)
-    found = {
-        "schema": 1,
-        "ok": True,
-        "total": len(rows),
-        "characters": sum(row["characters"] for row in rows),
-        "tokens": sum(row["tokens"] for row in rows),
-        "used": sum(row["used"] is True for row in rows),
-        "ignored": sum(row["used"] is False for row in rows),
-        "wrong": sum(row["wrong"] for row in rows),
-        "items": [entry(row) for row in rows[: args.limit]],
-    }
-    if not rows:
-        found["error"] = "no_results"
-    context.fields["n_hits"] = len(rows)
+    found = listing(context.home, args.session, since, args.limit)
+    context.fields["n_hits"] = found["total"]
     if args.json:
         context.emit(found)
     else:
         write("\n".join(_lines(shown(found))) + "\n")
-    return OK if rows else NO_RESULTS
-
-
-def entry(row: dict[str, Any]) -> dict[str, Any]:
-    """Return one row of the ledger as the listing shows it."""
-    names = "id ts session surface event kind docid line reason characters tokens used by wrong text".split()
-    uri = f"qmd://{row['collection']}/{row['path']}" if row["path"] else None
-    return {"uri": uri, **{name: row.get(name) for name in names}}
+    return OK if found["total"] else NO_RESULTS
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
+    from runtime.injections.listing import state
+
     if not found["total"]:
         yield "Agents were given nothing. `brain hooks install --events stop,prompt,guard` lets the memory speak."
         return
@@ -101,10 +88,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         f" wrong {found['wrong']}"
     )
     for item in found["items"]:
-        state = "wrong" if item["wrong"] else {True: "used", False: "ignored", None: "not judged"}[item["used"]]
         session = f" · session {item['session'][:8]}" if item["session"] else ""
         yield ""
-        yield f"{item['id']}  {item['ts'][:16].replace('T', ' ')}  {item['surface']} {item['event']}{session} · {state}"
+        given = f"{item['ts'][:16].replace('T', ' ')}  {item['surface']} {item['event']}"
+        yield f"{item['id']}  {given}{session} · {state(item)}"
         place = f"{item['uri']}:{item['line']}" if item["line"] else item["uri"] or ""
         kind = f"{item['kind']}: " if item["kind"] else ""
         yield f"   {kind}{item['reason']} · about {item['tokens']} tokens · {place}"

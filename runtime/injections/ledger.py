@@ -165,18 +165,36 @@ def wrong(home: Home, ident: str, now: float | None = None) -> Row:
 
     Raises BadInput if no injection, or more than one, begins with ``ident``; OSError.
     """
-    found = [row for row in listed(home) if str(row["id"]).startswith(ident)]
-    if not found:
-        raise BadInput(f"no injection has the id {ident!r}", "brain injected")
-    if len(found) > 1:
-        raise BadInput(f"{len(found)} injections begin with {ident!r}", "give more of the id: brain injected")
-    (row,) = found
+    row = _one(home, ident)
     if not row["wrong"]:
         instant = time.time() if now is None else now
         same = {name: row[name] for name in ("id", "session", "collection", "path", "line", "key", "mark")}
         _append(home, [{"schema": 1, "row": WRONG, "ts": clock.iso(instant), **same}], instant)
         row["wrong"] = True
     return row
+
+
+def withdraw(home: Home, ident: str) -> Row:
+    """Take back the rejection of the injection ``ident``, and return it. Raises as ``wrong``."""
+    row = _one(home, ident)
+    if row["wrong"]:
+        ours = (f'"row":"{WRONG}"'.encode(), jsonio.dumps(row["id"]).encode())
+        with open(path(home), "r+b") as stream:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
+            lines = stream.read().splitlines(keepends=True)
+            _rewrite(stream, [line for line in lines if not all(each in line for each in ours)])
+        row["wrong"] = False
+    return row
+
+
+def _one(home: Home, ident: str) -> Row:
+    """Return the one injection that begins with ``ident``."""
+    found = [row for row in listed(home) if str(row["id"]).startswith(ident)]
+    if not found:
+        raise BadInput(f"no injection has the id {ident!r}", "brain injected")
+    if len(found) > 1:
+        raise BadInput(f"{len(found)} injections begin with {ident!r}", "give more of the id: brain injected")
+    return found[0]
 
 
 def listed(home: Home, session: str = "", since: float | None = None) -> list[Row]:
@@ -340,10 +358,13 @@ def _trim(stream: BufferedRandom, now: float, room: int) -> None:
     Readers take no lock. A row that they see torn is left out, and given again at worst.
     """
     stream.seek(0)
-    kept = b"".join(_kept(stream.read().splitlines(keepends=True), now, room))
+    _rewrite(stream, _kept(stream.read().splitlines(keepends=True), now, room))
+
+
+def _rewrite(stream: BufferedRandom, lines: Sequence[bytes]) -> None:
     stream.seek(0)
     stream.truncate(0)
-    stream.write(kept)
+    stream.write(b"".join(lines))
 
 
 def _kept(lines: list[bytes], now: float, room: int) -> list[bytes]:

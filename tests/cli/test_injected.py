@@ -41,3 +41,5 @@ def test_a_rejected_text_is_listed_as_wrong(brain: Brain, indexed: Home) -> None
     assert "wrong 1" in listing
     assert "\x1b" not in listing
     assert brain("injected", "wrong", "nothing").returncode == 64
+    assert "Not rejected any more" in brain("injected", "wrong", "--undo", ident).stdout
+    assert "wrong 0" in brain("injected").stdout

@@ -153,3 +153,16 @@ def test_what_is_old_expires_except_rejections(home: Home) -> None:
     before = Path(ledger.path(home)).read_bytes()
     ledger.expire(home, NOW)
     assert Path(ledger.path(home)).read_bytes() == before
+
+
+def test_a_rejection_is_taken_back_and_no_other(home: Home) -> None:
+    home.make()
+    idents = ledger.add(home, "s1", "hook", "prompt", [item("one"), item("two", uri="qmd://inbox/b.md")], NOW)
+    for ident in idents:
+        ledger.wrong(home, ident, NOW)
+    assert ledger.withdraw(home, idents[0])["wrong"] is False
+    ledger.withdraw(home, idents[0])
+    assert {row["id"]: row["wrong"] for row in ledger.listed(home)} == {idents[0]: False, idents[1]: True}
+    assert allowance(home, "s2").permits(item("one"))
+    with pytest.raises(BadInput, match="no injection"):
+        ledger.withdraw(home, "nothing")
