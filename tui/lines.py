@@ -16,7 +16,17 @@ from rich.cells import cell_len, chop_cells
 from core import clock
 from core.counting import counted
 from core.text import printable
-from runtime.asking.wording import LESS_CLEAR, about, begins_rest, line, nothing, preface, project, snippet, where
+from runtime.asking.wording import (
+    LESS_CLEAR,
+    about,
+    begins_rest,
+    line,
+    nothing,
+    preface,
+    project_name,
+    snippet,
+    where,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -163,7 +173,7 @@ def day(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
         item = row["item"]
         kind = _KINDS.get(item["kind"], item["kind"])
         at = time.strftime("%H:%M", time.localtime(clock.parse_iso(row["at"]) or 0))
-        place = line(project(item["project"]).rpartition("/")[2])
+        place = line(project_name(item["project"]))
         room = width - 16
         said = line(row["text"])
         title = fit(said, room - len(place) - 2 if place and room > 40 else room)

@@ -12,6 +12,7 @@ from core import clock
 from core.counting import counted
 from core.errors import OK
 from core.text import one_line, printable_value
+from runtime.asking.wording import project_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _sessions(name: str, day: dict[str, Any], most: int) -> Iterator[Line]:
     for project in shown:
         item = project["items"][0]
         at = time.strftime("%H:%M", time.localtime(clock.parse_iso(item["ended"])))
-        label = one_line(str(project["project"] or "").rstrip("/").rpartition("/")[2]) or "no project"
+        label = one_line(project_name(project["project"])) or "no project"
         many = f" (+{project['sessions'] - 1})" if project["sessions"] > 1 else ""
         yield [
             (f"  {at}  ", "dim"),

@@ -13,7 +13,7 @@ from core.counting import counted
 from core.errors import NO_RESULTS, OK
 from core.text import one_line, printable_value
 from runtime.asking import recent
-from runtime.asking.wording import behind
+from runtime.asking.wording import behind, project_name
 from runtime.dates.day_option import parse_day
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
                 result.append([])
             result.append([(named, "bold")])
             day = named
-        where = [item["collection"], item["type"], str(item["project"] or "").rstrip("/").rpartition("/")[2]]
+        where = [item["collection"], item["type"], project_name(item["project"])]
         result.append(
             [
                 (f"  {time.strftime('%H:%M', local)}  ", "dim"),

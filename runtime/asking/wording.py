@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _NEAREST = "Nothing clearly answers this. Nearest:"
 _UNMENTIONED = "No hit mentions"
+_WORKTREES = ("worktrees", ".worktrees")
 LESS_CLEAR = "--- less clear from here on ---"
 
 
@@ -50,7 +51,21 @@ def about(item: dict[str, Any]) -> str:
 
 def project(path: str | None) -> str:
     """Return a project by the end of its path: the whole of it is in --json and in the document."""
-    return "/".join(path.rstrip("/").split("/")[-2:]) if path else ""
+    return project_name(path, parts=2)
+
+
+def project_name(path: str | None, parts: int = 1) -> str:
+    """Return a project by the last parts of its path; a work tree by its repository and its own name: ``cli/1``."""
+    if not path:
+        return ""
+    # A drive begins the paths of Windows.
+    whole = path.replace("\\", "/") if path[1:2] == ":" else path
+    names = whole.rstrip("/").split("/")
+    for index, name in enumerate(names[1:-1], 1):
+        if name in _WORKTREES:
+            repository = next((each for each in names[index - 1 :: -1] if each and not each.startswith(".")), "")
+            return f"{repository}/{names[-1]}" if repository else names[-1]
+    return "/".join(names[-parts:]) or path
 
 
 def where(hit: dict[str, Any]) -> str:
