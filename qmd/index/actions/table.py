@@ -170,10 +170,12 @@ def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: S
     return found
 
 
-def statements(connection: apsw.Connection, since: int = 0) -> list[Action]:
-    """Return all decisions and rejections, newest first."""
-    query = f"{_SELECT} WHERE kind IN ('decision', 'rejection') AND at >= ? ORDER BY at DESC, document_id, number"
-    return [Action(*row) for row in connection.execute(query, (since,))]
+def statements(connection: apsw.Connection, since: int = 0, most: int = -1) -> list[Action]:
+    """Return the decisions and rejections, newest first; at most ``most`` unless it is negative."""
+    query = (
+        f"{_SELECT} WHERE kind IN ('decision', 'rejection') AND at >= ? ORDER BY at DESC, document_id, number LIMIT ?"
+    )
+    return [Action(*row) for row in connection.execute(query, (since, most))]
 
 
 def _batches(values: Sequence[int]) -> Iterator[Sequence[int]]:
