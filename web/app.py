@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 import traceback
@@ -42,7 +43,7 @@ from qmd.index.store import damaged, translate
 from runtime.asking.pool import Pool
 from web.kept import Kept
 from web.rendering import render
-from web.views import decisions, document, evaluation, files, forgetting, health, inbox, projects, search
+from web.views import decisions, document, evaluation, files, forgetting, health, inbox, injected, projects, search
 from web.views.times import Times
 from web.visit import FORM, Page, Visit
 
@@ -65,19 +66,24 @@ _MOST_FORM = 500_000
 _FRESH_S = 2.0
 _JSON = ".json"
 # Views that also take a form.
-_WRITING = (inbox.view, forgetting.view)
+_WRITING = (inbox.view, injected.view, forgetting.view)
 # The script sends this with a request while somebody types: no question was asked yet.
 TYPING = "x-brain-typing"
 _STATUS = {USAGE: 400, MISSING: 503, TIMEOUT: 504, NO_RESULTS: 404, LOCKED: 503, REFUSED: 403, INTERNAL: 500}
 
 
 class Site:
-    """The pages of one home, for whom ``access`` lets in."""
+    """The pages of one home, for whom ``access`` lets in.
 
-    def __init__(self, home: Home, environ: Mapping[str, str], access: Access) -> None:
+    ``patience_s``: how long a look waits for counts after the index changed, where there are some of a moment before.
+    """
+
+    def __init__(self, home: Home, environ: Mapping[str, str], access: Access, patience_s: float | None = None) -> None:
         self._home, self._environ, self._access = home, environ, access
         self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         self._pool = Pool(home, _FRESH_S)
+        self._kept = Kept() if patience_s is None else Kept(patience_s)
+        self._counted: list[View] = []
 
     def sweep(self, now: float) -> None:
         """Give back what nobody has used for a while; ``now`` is monotonic seconds."""
@@ -85,15 +91,24 @@ class Site:
 
     def close(self) -> None:
         """Close what is kept open."""
+        self._kept.close()
         self._pool.close()
+
+    def prepare(self) -> None:
+        """Count what the views show, so that the first look at them does not wait; what fails is said by the view."""
+        with contextlib.suppress(BrainError, OSError, apsw.Error):
+            for view in self._counted:
+                view(Visit(self._home, load(self._home), self._environ, {}, {}, self._access.issue))
 
     def app(self) -> ASGIApp:
         """Return the application, guarded."""
-        kept = Kept()
+        kept = self._kept
         times, files_view = Times(kept), files.Files(kept)
+        searching, listing, well = search.Search(self._pool, kept, times), projects.Projects(kept), health.Health(kept)
+        self._counted = [searching.view, times.year, listing.index, files_view.index, well.view]
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(resources("web") / "static")))]
         for path, twin, view in (
-            ("/", "/search.json", search.Search(self._pool, kept).view),
+            ("/", "/search.json", searching.view),
             ("/time", "/time.json", times.year),
             ("/time/{day}", "/time/{day}.json", times.day),
             ("/s/{reference:path}", "/s/{reference:path}.json", document.view),
@@ -102,9 +117,10 @@ class Site:
             ("/file", "/file.json", files_view.index),
             ("/file/{path:path}", "/file/{path:path}.json", files.view),
             ("/eval", "/eval.json", evaluation.view),
-            ("/project", "/project.json", projects.Projects(kept).index),
+            ("/project", "/project.json", listing.index),
             ("/project/{project:path}", "/project/{project:path}.json", projects.view),
-            ("/health", "/health.json", health.Health(kept).view),
+            ("/health", "/health.json", well.view),
+            ("/injected", "/injected.json", injected.view),
             ("/inbox", "/inbox.json", inbox.view),
             ("/forget", "/forget.json", forgetting.view),
         ):
@@ -148,7 +164,10 @@ class Site:
             # The system's functions for paths raise ValueError for one.
             raise BadInput("the address or the form has a NUL character", "leave it out")
         visit = Visit(self._home, load(self._home), self._environ, parameters, parts, self._access.issue, form)
-        return view(visit)
+        page = view(visit)
+        if form is not None:
+            self._kept.clear()
+        return page
 
     def _known(self, error: Exception) -> BrainError:
         """Return an error as one that its user can act on; the trace of an unexpected one goes to stderr."""

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from core.counting import counted
 from runtime.explaining import activity
 
 if TYPE_CHECKING:
@@ -22,35 +23,35 @@ _LEAST_BAR = 6
 # A day has at most so many rows of bars that overlap; further bars share the last row.
 _MOST_ROWS = 12
 WORDS = {
-    "session": "sessions", "commit": "commits", "shell": "commands", "browsing": "visits", "note": "notes",
-    "article": "articles",
+    "session": "session", "commit": "commit", "shell": "command", "browsing": "visit", "note": "note",
+    "article": "article",
 }  # fmt: skip
 
 
-def heat_map(year: int, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """Return the squares of a year, a column a week, Monday on top.
+def heat_map(first: date, last: date, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return the squares of the days from ``first`` to ``last``, a column a week, Monday on top.
 
-    ``level`` (0–4) compares a day with the year's busiest day of each kind.
+    ``days`` are as in ``activity.year``. ``level`` (0–4) compares a day with the busiest one of each kind.
     """
     most: dict[str, int] = {}
     for counts in days.values():
         for kind, count in counts.items():
             most[kind] = max(count, most.get(kind, 0))
-    first = date(year, 1, 1)
     cells: list[dict[str, Any]] = []
     months: list[dict[str, Any]] = []
-    today = first
-    while today.year == year:
-        week = (today - first + timedelta(days=first.weekday())).days // 7
+    monday = first - timedelta(days=first.weekday())
+    for number in range((last - first).days + 1):
+        today = first + timedelta(days=number)
+        x = LEFT + (today - monday).days // 7 * STEP
         if today.day == 1:
-            months.append({"x": LEFT + week * STEP, "name": today.strftime("%b")})
+            months.append({"x": x, "name": today.strftime("%b")})
         name = today.isoformat()
         counts = days.get(name, {})
         level = max((activity.level(count, most[kind]) for kind, count in counts.items()), default=0)
-        said = ", ".join(f"{count} {WORDS.get(kind, kind)}" for kind, count in counts.items()) or "nothing"
+        said = ", ".join(counted(count, WORDS.get(kind, kind)) for kind, count in counts.items()) or "nothing"
         cells.append(
             {
-                "x": LEFT + week * STEP,
+                "x": x,
                 "y": TOP + today.weekday() * STEP,
                 "level": level,
                 "day": name,
@@ -58,8 +59,8 @@ def heat_map(year: int, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]
                 "some": bool(counts),
             }
         )
-        today += timedelta(days=1)
-    return {"cells": cells, "months": months, "width": LEFT + 54 * STEP, "height": TOP + 7 * STEP}
+    weeks = (last - monday).days // 7 + 1
+    return {"cells": cells, "months": months, "width": LEFT + weeks * STEP, "height": TOP + 7 * STEP}
 
 
 def hour_grid(hours: Sequence[Sequence[int]]) -> dict[str, Any]:

@@ -1,11 +1,17 @@
-"""Answers that are kept until the index changes, some for seconds: to count 50,000 documents takes half a second."""
+"""Answers that are kept until the index changes, some for seconds: to count 50,000 documents takes half a second.
+
+Agents change the index every minute. So an answer that was right a moment ago is given once more while a thread counts
+again, if that takes longer than a first byte may.
+"""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import TIMEOUT_MAX, Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,30 +21,73 @@ if TYPE_CHECKING:
 _MOST = 64
 # An answer that also shows what has not been indexed yet is good for so long.
 FRESH_S = 2.0
+# How long a look waits for a new answer where there is one that was right up to so long ago.
+_PATIENCE_S = 0.03
+_LATE_S = 60.0
+_AT_ONCE = 2
+
+
+class _Answer(NamedTuple):
+    """``made`` and ``known`` are monotonic seconds: when it was made, and when it was known to be right last."""
+
+    state: tuple[object, ...]
+    made: float
+    known: float
+    found: dict[str, Any]
 
 
 class Kept:
-    """The last answers about one home, by name."""
+    """The last answers about one home, by name. A look waits ``patience_s`` for a new one, then takes the last."""
 
-    def __init__(self) -> None:
-        self._state: object = None
-        self._found: dict[str, tuple[float, dict[str, Any]]] = {}
+    def __init__(self, patience_s: float = _PATIENCE_S) -> None:
+        self._patience_s = patience_s
+        self._answers: dict[str, _Answer] = {}
+        self._making: dict[tuple[object, ...], Future[dict[str, Any]]] = {}
+        self._lock = Lock()
+        self._makers = ThreadPoolExecutor(_AT_ONCE, "counting")
 
     def get(
         self, home: Home, name: str, make: Callable[[], dict[str, Any]], good_s: float = math.inf
     ) -> dict[str, Any]:
         """Return the answer ``name``, made again if the index or the day has changed, or after ``good_s`` seconds.
 
-        The caller must not change the answer.
+        The caller must not change the answer. Raises what ``make`` raises.
         """
         state, now = _state(home), time.monotonic()
-        if state != self._state or len(self._found) >= _MOST:
-            self._state, self._found = state, {}
-        kept = self._found
-        made = kept.get(name)
-        if made is None or now - made[0] > good_s:
-            made = kept[name] = (now, make())
-        return made[1]
+        with self._lock:
+            last = self._answers.get(name)
+            if last is not None and last.state == state and now - last.made <= good_s:
+                self._answers[name] = last._replace(known=now)
+                return last.found
+            making = self._making.get((name, *state))
+            if making is None:
+                making = self._making[(name, *state)] = self._makers.submit(self._make, name, state, make)
+        is_late = last is not None and now - last.known <= _LATE_S
+        wait([making], min(self._patience_s, TIMEOUT_MAX) if is_late else None)
+        return making.result() if making.done() or last is None else last.found
+
+    def clear(self) -> None:
+        """Drop every answer: its user has just changed something, and wants to see it."""
+        with self._lock:
+            self._answers.clear()
+            self._making.clear()
+
+    def close(self) -> None:
+        """Make no more answers."""
+        self._makers.shutdown(wait=False, cancel_futures=True)
+
+    def _make(self, name: str, state: tuple[object, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        now = time.monotonic()
+        try:
+            found = make()
+            with self._lock:
+                if len(self._answers) >= _MOST:
+                    self._answers.clear()
+                self._answers[name] = _Answer(state, now, time.monotonic(), found)
+            return found
+        finally:
+            with self._lock:
+                self._making.pop((name, *state), None)
 
 
 def _state(home: Home) -> tuple[object, ...]:

@@ -17,12 +17,14 @@ from core import clock
 from core.counting import counted
 from core.text import printable
 from runtime.asking.envelope import SCHEME
+from runtime.asking.wording import project, project_name
 from runtime.dates import dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _WORD = re.compile(r"\w{3,}")
+_SPAN = re.compile(r"`(?P<code>[^`\n]{1,200})`|\*\*(?P<bold>[^*\n]{1,200})\*\*")
 # Words of questions that would be marked everywhere.
 _PLAIN = frozenset(
     "the and for with what when where which who why how did does was were are has had have our you your that this"
@@ -44,7 +46,8 @@ def environment() -> Environment:
     )
     made.filters.update(
         bytes=size, counted=counted, date=local_date, day=local_day, file=file_place, folder=folder, marked=marked,
-        ms=milliseconds, name=short, place=place, project=project_place, time=local_time, trace=trace_place,
+        month=named_month, ms=milliseconds, name=short, place=place, project=project_place, project_name=project_name,
+        time=local_time, trace=trace_place,
     )  # fmt: skip
     made.globals["address"] = address
     return made
@@ -122,6 +125,14 @@ def named_day(day: str, now: int) -> str:
     return time.strftime("%A, %-d %B %Y", time.localtime(noon))
 
 
+def named_month(month: str) -> str:
+    """Return a month (``YYYY-MM``) for people: ``Mar 2026``."""
+    try:
+        return time.strftime("%b %Y", time.strptime(month, "%Y-%m"))
+    except ValueError:
+        return month
+
+
 def short(path: str | None) -> str:
     """Return the last part of a path."""
     return (path or "").rstrip("/").rpartition("/")[2]
@@ -129,11 +140,9 @@ def short(path: str | None) -> str:
 
 def labels(paths: Iterable[str]) -> dict[str, str]:
     """Return a short name of each path: its last part, with the one before where two end alike."""
-    found = {path: short(path) or path for path in paths}
+    found = {path: project_name(path) for path in paths}
     ends = Counter(found.values())
-    return {
-        path: name if ends[name] < 2 else "/".join(path.rstrip("/").split("/")[-2:]) for path, name in found.items()
-    }
+    return {path: name if ends[name] < 2 else project(path) for path, name in found.items()}
 
 
 def local_time(instant: str | None) -> str:
@@ -169,13 +178,34 @@ def size(count: int | None) -> str:
     return "" if count is None else f"{count} B"
 
 
-def marked(text: str, query: str) -> Markup:
-    """Return text as HTML, with the words of a question marked where they begin a word."""
+def marked(text: str, query: str, prose: bool = False) -> Markup:
+    """Return text as HTML, with the words of a question marked where they begin a word.
+
+    In ``prose``, what markdown writes as `code` or **bold** is shown as that.
+    """
     words = {word.lower() for word in _WORD.findall(query)} - _PLAIN
+    wanted = None
+    if words:
+        known = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+        wanted = re.compile(rf"\b(?:{known})\w*", re.IGNORECASE)
     text = printable(text)
-    if not words:
+    if not prose:
+        return _marked(text, wanted)
+    pieces: list[Markup] = []
+    last = 0
+    for match in _SPAN.finditer(text):
+        tag = Markup("<code>{}</code>") if match["code"] else Markup("<strong>{}</strong>")
+        pieces += [
+            _marked(text[last : match.start()], wanted),
+            tag.format(_marked(match["code"] or match["bold"], wanted)),
+        ]
+        last = match.end()
+    return Markup("").join([*pieces, _marked(text[last:], wanted)])
+
+
+def _marked(text: str, wanted: re.Pattern[str] | None) -> Markup:
+    if wanted is None:
         return escape(text)
-    wanted = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})\w*", re.IGNORECASE)
     pieces: list[Markup] = []
     last = 0
     for match in wanted.finditer(text):

@@ -110,9 +110,14 @@ async def _serve(
     server.install()
     ready(access)
     sys.stdout.flush()
-    waiting = [asyncio.create_task(server.watch(site, idle_s)), asyncio.create_task(asyncio.to_thread(warm))]
+    waiting = [asyncio.create_task(server.watch(site, idle_s)), asyncio.create_task(asyncio.to_thread(_prepare, site))]
     await server.serve(sockets)
     for task in waiting:
         task.cancel()
     site.close()
     return server.reason
+
+
+def _prepare(site: Site) -> None:
+    warm()
+    site.prepare()

@@ -67,6 +67,7 @@ OURS = frozenset(
     html head meta title link script body a header nav main form label input button div h1 h2 h3 h4 h5 h6 ol ul li p
     span code pre blockquote mark aside section article dl dt dd details summary table thead tbody tr th td time em
     strong s textarea select option br hr kbd figure figcaption svg rect path text
+    dialog small
     """.split()
 )
 _ATTRIBUTES = frozenset(

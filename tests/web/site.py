@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class Browser:
     def __init__(self, home: Home, *, opened: bool = True) -> None:
         self.access = Access("127.0.0.1", PORT)
         self.client = TestClient(
-            Site(home, {}, self.access).app(), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False
+            Site(home, {}, self.access, math.inf).app(), base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False
         )
         if opened:
             assert self.client.get(self.access.link()).status_code == 200

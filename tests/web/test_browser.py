@@ -13,6 +13,7 @@ import pytest
 from core.home import Home
 from runtime.capture import entries
 from runtime.capture.capture import capture
+from runtime.injections import ledger
 from tests.cli.test_web import get, serving
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import cases
@@ -30,6 +31,7 @@ pytestmark = [
 ]
 _NOON = 1_773_316_800
 _LEAST_CONTRAST = 4.5
+LONG = "a_name_without_any_place_to_break_that_no_telephone_is_wide_enough_for"
 # The lowest contrast of visible text with what is behind it, and the text (WCAG 2.2, 1.4.3).
 _CONTRAST = """
 () => {
@@ -89,6 +91,11 @@ def stocked(home: Home) -> Home:
     many = "\n\n".join(f"## [{turn}] user · 2026-03-10 10:00\n\nturn {turn} " + "word " * 120 for turn in range(1, 200))
     shelf.put("brain", "long.md", many, date=_NOON - 200_000, title="A long session", session_id="long", **common)
     return home
+
+
+def give(home: Home, text: str, reason: str) -> None:
+    """Record that an agent was given a text."""
+    ledger.add(home, "s1", "hook", "guard", [ledger.Item(text, uri="qmd://brain/tide.md", kind="fix", reason=reason)])
 
 
 class Tab:
@@ -280,6 +287,8 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
     with serving() as (_, said):
         tab = Tab(chromium, said["url"], color_scheme=scheme)
         write_run(stocked, "20260312T120000Z-0001", {"ask": 0.7, "qmd-lex": 0.5})
+        _put_long_names(stocked)
+        give(stocked, "Nets held.", LONG)
         views = (
             "/",
             "/?q=tide",
@@ -290,8 +299,15 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
             "/time?year=2026",
             "/time/2026-03-12",
             "/why?topic=tide",
+            "/why",
+            "/project",
+            "/project/ferry",
+            "/health",
+            "/inbox",
+            "/injected",
+            "/forget?hit=tide",
         )
-        for path in (*views, "/why", "/project", "/project/ferry", "/health", "/inbox", "/forget?hit=tide"):
+        for path in views:
             tab.go(path)
             ratio, text = tab.page.evaluate(_CONTRAST)
             assert ratio >= _LEAST_CONTRAST, f"{path}: {text}"
@@ -300,6 +316,52 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
         for path in views:
             tab.go(path)
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        assert tab.faults == []
+
+
+def _put_long_names(home: Home) -> None:
+    """Write a session with names that have no place to break."""
+    asked = f"## [1] assistant · 2026-03-12 12:00\n\n- AskUserQuestion: {LONG}? [a | b]\n  answer: /{LONG}/{LONG}\n"
+    long = f"/code/{LONG}/{LONG}"
+    Shelf(home).put("brain", "asked.md", asked, date=_NOON, source="claude", project=long, title=LONG, turns=1)
+
+
+def test_what_an_agent_was_given_is_rejected_by_one_key(chromium: Any, stocked: Home) -> None:
+    give(stocked, "Boats held.", "an error")
+    give(stocked, "Nets held.", "another error")
+    with serving() as (_, said):
+        tab = Tab(chromium, said["url"])
+        page = tab.page
+        tab.go("/injected")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("w")
+        page.locator(".hit.past.current").wait_for()
+        assert [row["wrong"] for row in ledger.listed(stocked)] == [False, True]
+        page.locator(".hit.past").get_by_role("button", name="Not wrong").click()
+        page.locator(".hit.past").wait_for(state="detached")
+        assert not any(row["wrong"] for row in ledger.listed(stocked))
+        assert tab.faults == []
+
+
+def test_the_keys_are_listed_and_lead_through_a_session(chromium: Any, stocked: Home) -> None:
+    del stocked
+    with serving() as (_, said):
+        tab = Tab(chromium, said["url"])
+        page = tab.page
+        tab.go("/time/2026-03-11")
+        page.keyboard.press("]")
+        page.wait_for_url("**/time/2026-03-12")
+        tab.go("/s/brain/long.md")
+        page.keyboard.press("?")
+        assert page.locator("dialog").is_visible()
+        page.keyboard.press("Escape")
+        assert not page.locator("dialog").is_visible()
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.locator(".turn.current .number").inner_text() == "2"
+        page.keyboard.press("n")
+        page.wait_for_url("**/inbox#text")
         assert tab.faults == []
 
 

@@ -35,7 +35,17 @@ def test_no_page_of_a_hostile_document_has_anything_of_its_own(home: Home) -> No
     _write_hostile_entries(home)
     lists = ("/", "/?q=anchor&n=50", "/time?year=2026", "/time/2026-03-12", "/project", "/why?topic=anchor", "/health")
     editing = [f"/inbox?edit={stored.entry_id}" for stored in entries.entries(home)]
-    for path in (*lists, "/forget?project=*", "/inbox", "/why", "/file", "/file?path=anchor", "/eval", *editing):
+    for path in (
+        *lists,
+        "/forget?project=*",
+        "/inbox",
+        "/why",
+        "/file",
+        "/file?path=anchor",
+        "/eval",
+        "/injected",
+        *editing,
+    ):
         faults = Judge(browser.get(path)).faults
         if faults:
             wrong[path] = faults
@@ -52,7 +62,7 @@ def test_no_entry_run_or_file_is_written_into_a_page_as_html(home: Home, payload
     write_run(home, "20260312T120000Z-0001", {payload: 0.5, "ask": 0.7}, dataset=payload)
     browser = Browser(home)
     whole = [f"/inbox?edit={stored.entry_id}" for stored in entries.entries(home)]
-    for path in ("/file", "/file?path=tide.py", "/eval", "/why", "/inbox", "/health", "/", *whole):
+    for path in ("/file", "/file?path=tide.py", "/eval", "/why", "/inbox", "/health", "/", "/injected", *whole):
         assert Judge(browser.get(path)).faults == [], path
 
 
@@ -87,6 +97,8 @@ def test_no_parameter_is_written_into_a_page_as_html(home: Home, payload: str) -
         f"/file/{given}",
         f"/eval?measure={given}",
         f"/inbox?edit={given}",
+        f"/injected?session={given}&since=7d",
+        f"/injected?since={given}",
         f"/time?year={given}",
         f"/time?project={given}",
         f"/time/{given}",

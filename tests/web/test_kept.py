@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from threading import Event
 from typing import Any
 
+import pytest
+
+from core.errors import BadInput
 from core.home import Home
 from qmd.index.store import open_index
 from tests.runtime.index_fixture import Shelf
@@ -28,3 +32,44 @@ def test_an_answer_is_kept_until_the_index_is_written_to(home: Home) -> None:
     assert kept.get(home, "another", make) == {"number": 2}
     shelf.put("brain", "b.md", date=1_773_316_800)
     assert kept.get(home, "a year", make) == {"number": 3}
+
+
+def test_a_look_soon_after_a_change_does_not_wait_for_a_slow_count(home: Home) -> None:
+    shelf = Shelf(home)
+    shelf.put("brain", "a.md", date=1_773_316_800)
+    counted = Event()
+
+    def slow() -> dict[str, Any]:
+        assert counted.wait(20)
+        return {"number": 2}
+
+    kept = Kept(patience_s=0.01)
+    assert kept.get(home, "a year", lambda: {"number": 1}) == {"number": 1}
+    shelf.put("brain", "b.md", date=1_773_316_800)
+    assert kept.get(home, "a year", slow) == {"number": 1}
+    counted.set()
+    while kept.get(home, "a year", slow) != {"number": 2}:
+        pass
+    kept.close()
+
+
+def test_a_first_look_waits_for_its_answer_and_gets_its_failure(home: Home) -> None:
+    Shelf(home).put("brain", "a.md", date=1_773_316_800)
+
+    def fails() -> dict[str, Any]:
+        raise BadInput("no", "yes")
+
+    kept = Kept(patience_s=0)
+    with pytest.raises(BadInput):
+        kept.get(home, "a year", fails)
+    assert kept.get(home, "a year", lambda: {"number": 1}) == {"number": 1}
+
+
+def test_whoever_changed_something_sees_it_at_once(home: Home) -> None:
+    shelf = Shelf(home)
+    shelf.put("brain", "a.md", date=1_773_316_800)
+    kept = Kept(patience_s=0)
+    assert kept.get(home, "a year", lambda: {"number": 1}) == {"number": 1}
+    shelf.put("brain", "b.md", date=1_773_316_800)
+    kept.clear()
+    assert kept.get(home, "a year", lambda: {"number": 2}) == {"number": 2}

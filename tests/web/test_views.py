@@ -368,7 +368,7 @@ def test_health_counts_documents_by_week(stocked: Shelf, browser: Browser) -> No
 
 
 def test_a_year_sums_up_its_work(browser: Browser) -> None:
-    assert "2 sessions, 2 commits, 2 commands, 1 visits" in browser.get("/time?year=2026")
+    assert "2 sessions, 2 commits, 2 commands, 1 visit" in browser.get("/time?year=2026")
 
 
 def test_why_lists_one_project_and_draws_what_replaced_what(stocked: Shelf, browser: Browser) -> None:
@@ -397,3 +397,48 @@ def test_a_question_is_repeated_without_its_secret(browser: Browser) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     assert token not in str(browser.json(f"/search.json?q=tide+{token}"))
     assert token not in str(browser.json(f"/why.json?topic=tide+{token}"))
+
+
+def test_why_also_lists_what_sessions_decided(stocked: Shelf, browser: Browser) -> None:
+    said = (
+        "## [1] assistant · 2026-03-12 12:00\n\n- AskUserQuestion: Which store? [SQLite | Postgres]\n  answer: SQLite\n"
+    )
+    stocked.put("brain", "asked.md", said, date=_NOON, source="claude", project="/code/ferry", turns=1)
+    (statement,) = browser.json("/why.json")["statements"]
+    assert (statement["text"], statement["uri"]) == ("Which store? → SQLite", "qmd://brain/asked.md")
+    page = browser.get("/why")
+    assert Judge(page).faults == []
+    assert f"/s/brain/asked.md?line={statement['line']}#here" in page
+    assert "Which store?" not in browser.get("/why?project=harbour")
+
+
+def test_the_first_page_shows_the_past_year_and_what_to_ask(home: Home) -> None:
+    shelf = Shelf(home)
+    shelf.put("brain", "new.md", "gulls", date=clock.now() - 3600, project="/code/gulls/.worktrees/1")
+    shelf.put("brain", "old.md", "gulls", date=clock.now() - 500 * clock.DAY)
+    page = Browser(home).get("/")
+    assert Judge(page).faults == []
+    assert "1 day of the past year · 1 session<" in page
+    assert ">gulls/1</a>" in page
+    assert "/?q=last+week" in page
+
+
+def test_a_home_without_an_index_says_how_to_begin(home: Home) -> None:
+    browser = Browser(home)
+    page = browser.get("/", 503)
+    assert Judge(page).faults == []
+    assert "Nothing is in memory yet" in page
+    assert 'data-copy="brain index"' in page
+    assert browser.json("/search.json", 503)["error"] == "qmd_missing"
+
+
+def test_hits_that_answer_less_clearly_are_set_apart(stocked: Shelf, browser: Browser) -> None:
+    stocked.put("brain", "clear.md", "the cormorant dives `deep` for **herring**", date=_NOON, title="Cormorant dives")
+    stocked.put("brain", "unclear.md", "words " * 400 + "cormorant", date=_NOON, title="Another")
+    question = "cormorant dives deep herring"
+    found = stocked.ask(question, limit=10, literal=True)
+    assert 0 < found["clear"] < len(found["hits"])
+    page = browser.get("/?q=cormorant+dives+deep+herring")
+    assert page.count("Less clear from here on") == 1
+    assert "<code><mark>deep</mark></code> for <strong><mark>herring</mark></strong>" in page
+    assert "<mark>cormorant</mark> dives" not in browser.get("/?q=zeppelin")

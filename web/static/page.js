@@ -33,37 +33,51 @@ field?.addEventListener("input", () => {
   waiting = setTimeout(search, PAUSE_MS);
 });
 
-// The keyboard: "/" asks, j and k move, Enter opens.
-let current = -1;
+// The keyboard. What j and k move over: hits, or the prompts of a session; the address may name one of them.
+const places = () => [...document.querySelectorAll(".hit, .turn.person")];
+let current = location.hash ? places().findIndex((each) => `#${each.id}` === location.hash) : -1;
+places()[current]?.classList.add("current");
 
 function move(step) {
-  const hits = [...document.querySelectorAll(".hit")];
-  if (!hits.length) return;
-  hits[current]?.classList.remove("current");
-  current = Math.min(Math.max(current + step, 0), hits.length - 1);
-  hits[current].classList.add("current");
-  hits[current].scrollIntoView({ block: "nearest" });
-  hits[current].querySelector("h2 a")?.focus({ preventScroll: true });
+  const all = places();
+  if (!all.length) return;
+  all[current]?.classList.remove("current");
+  current = Math.min(Math.max(current + step, 0), all.length - 1);
+  const chosen = all[current];
+  chosen.classList.add("current");
+  chosen.scrollIntoView({ block: chosen.matches(".turn") ? "start" : "nearest" });
+  chosen.querySelector("h2 a, h3 a")?.focus({ preventScroll: true });
 }
 
+const help = document.getElementById("keys");
+const KEYS = {
+  "/": () => (field ?? document.getElementById("find"))?.select(),
+  j: () => move(1),
+  k: () => move(-1),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  "[": () => document.querySelector('a[rel="prev"]')?.click(),
+  "]": () => document.querySelector('a[rel="next"]')?.click(),
+  y: () => document.querySelector("button.copy")?.click(),
+  n: () => location.assign("/inbox#text"),
+  w: () => document.querySelector(".hit.current .reject")?.click(),
+  "?": () => help.showModal(),
+};
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (event.key === "Escape" && typing) event.target.blur();
   if (typing && !(event.target === field && event.key === "ArrowDown")) return;
-  if (event.key === "/") {
-    event.preventDefault();
-    (field ?? document.getElementById("find"))?.select();
-  } else if (event.key === "j" || event.key === "ArrowDown") {
-    if (!document.querySelector(".hit")) return;
-    event.preventDefault();
-    move(1);
-  } else if (event.key === "k" || event.key === "ArrowUp") {
-    if (!document.querySelector(".hit")) return;
-    event.preventDefault();
-    move(-1);
-  }
+  if (!Object.hasOwn(KEYS, event.key) || (event.key.startsWith("Arrow") && !document.querySelector(".hit"))) return;
+  event.preventDefault();
+  KEYS[event.key]();
 });
+
+const helper = document.querySelector("button.help");
+helper.hidden = false;
+helper.addEventListener("click", () => help.showModal());
+help.querySelector("button").addEventListener("click", () => help.close());
 
 // Commands to copy: the buttons are hidden where no script runs.
 function showButtons(root) {

@@ -5,11 +5,16 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
+from core.errors import BrainError
 from core.redaction import shown_value
-from core.text import printable_value
+from core.text import printable, printable_value
+from qmd.index.store import translate
 from runtime.capture import entries
 from runtime.explaining.activity import is_of
 from runtime.explaining.conflicts import conflicts
+from runtime.explaining.decided import decided
 from runtime.explaining.why import TYPES, why
 from web import drawing
 from web.visit import Page
@@ -24,7 +29,7 @@ _LIMIT = 20
 
 
 def view(visit: Visit) -> Page:
-    """Answer ``topic`` as `brain why` does; without one, list the inbox's decisions and rejections by project."""
+    """Answer ``topic`` as `brain why` does; without one, list the inbox's by project, then those of sessions."""
     topic, project = visit.text("topic"), visit.text("project")
     more: dict[str, Any] = {"topic": topic, "project": project, "groups": [], "fresh": visit.issue}
     if topic:
@@ -47,6 +52,15 @@ def view(visit: Visit) -> Page:
         "entries": items,
         "conflicts": printable_value(shown_value(contradictions)),
     }
+    try:
+        envelope["statements"] = printable_value(decided(visit.home, visit.config, project))
+    except (BrainError, apsw.Error) as error:
+        # Entries of the inbox are files: without a readable index, only what sessions hold is missing.
+        envelope["statements"] = []
+        missing = error if isinstance(error, BrainError) else translate(error, visit.home.index)
+        envelope["warning"] = f"decisions of sessions are left out: {printable(missing.message)}"
+    if envelope["statements"]:
+        envelope.pop("error", None)
     more["groups"] = [(name, chains, drawing.succession(chains)) for name, chains in groups(items)]
     more["settled"] = visit.text("settled")
     return Page("why", "Why", envelope, more, "inbox", {"verb": "list"})

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from core import redaction
-from core.errors import BadInput
+from core.errors import BadInput, EngineMissing
 from core.redaction import shown_value
 from core.text import printable_value
 from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
+from runtime.asking.wording import begins_rest, nothing, preface
+from runtime.capture import demo
+from runtime.capture.init import DEMO_QUESTION
 from runtime.dates import dates
 from runtime.dates.day_option import parse_day
 from web.asking import FACETS, ask
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from runtime.asking.pool import Pool
     from web.kept import Kept
+    from web.views.times import Times
     from web.visit import Visit
 
 # Quoting what answers takes some 2 ms a hit.
@@ -33,20 +38,31 @@ HITS = 10
 _MOST = 50
 _LATEST = 30
 _PROJECTS = 8
+# Questions that show what can be asked: of the demo set, and of any memory.
+_DEMO_TRIES = (DEMO_QUESTION, "did we reject redis, and why", "ECONNREFUSED")
+_TRIES = ("yesterday", "last week", "what did we decide")
 
 
 class Search:
     """The view; ``pool`` has the open indexes that its questions share, ``kept`` the newest documents."""
 
-    def __init__(self, pool: Pool, kept: Kept) -> None:
-        self._pool, self._kept = pool, kept
+    def __init__(self, pool: Pool, kept: Kept, times: Times) -> None:
+        self._pool, self._kept, self._times = pool, kept, times
 
     def view(self, visit: Visit) -> Page:
         """Answer the question ``q`` within the facets that the address names; without one, list the newest."""
         question = visit.text("q")
         if question:
             return _answered(visit, question, self._pool)
-        return _lately(visit, self._kept.get(visit.home, "lately", lambda: _newest(visit), FRESH_S))
+        try:
+            newest = self._kept.get(visit.home, "lately", lambda: _newest(visit), FRESH_S)
+        except EngineMissing as missing:
+            if os.path.exists(visit.home.index):
+                raise
+            # A newcomer looks before anything was indexed.
+            more = {"question": "", "kept": {}, "groups": []}
+            return Page("search", "Search", printable_value(missing.envelope()), more, status=503)
+        return _lately(visit, newest, self._times.past_year(visit))
 
 
 def _answered(visit: Visit, question: str, pool: Pool) -> Page:
@@ -72,6 +88,7 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
     fields["hits"] = [hit["uri"] for hit in hits]
     if visit.config.keeps_questions:
         fields["query"] = redaction.shown(question)
+    narrowed = [name for name in chosen if chosen[name]]
     more = {
         "question": question,
         "chosen": chosen,
@@ -79,6 +96,9 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
         "kept": _kept(visit),
         "wanted": wanted,
         "weighed": found.weighed,
+        "preface": preface(envelope),
+        "nothing": nothing(envelope, narrowed)[1 if narrowed else 0 :],
+        "rest": next((hit["rank"] for hit in hits if begins_rest(hit, envelope)), 0),
         "labels": labels([each["value"] for each in envelope["facets"]["project"]] + [chosen["project"]]),
     }
     return Page("search", question, envelope, more, "ask", fields)
@@ -120,14 +140,16 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
 
 
 def _newest(visit: Visit) -> dict[str, Any]:
-    """Return ``lately``, what `brain recent` lists, and ``counts``, the documents of each collection."""
+    """Return ``lately``, what `brain recent` lists, ``counts``, the documents of each collection, and ``tries``."""
     with closing(open_index(visit.home.index)) as connection:
         counts = catalogue.counts(connection)
-    return {"lately": lately(visit.home, visit.config, now=visit.now, limit=_LATEST), "counts": counts}
+    newest = lately(visit.home, visit.config, now=visit.now, limit=_LATEST)
+    tries = _DEMO_TRIES if demo.is_there(visit.home) else _TRIES
+    return {"lately": newest, "counts": counts, "tries": tries}
 
 
-def _lately(visit: Visit, found: dict[str, Any]) -> Page:
-    """Show the newest documents by day, the projects that they are of, and what the memory holds."""
+def _lately(visit: Visit, found: dict[str, Any], year: dict[str, Any]) -> Page:
+    """Show the past year, the newest documents by day, their projects, and what the memory holds."""
     envelope = printable_value(found["lately"])
     days: dict[str, list[dict[str, Any]]] = {}
     for item in envelope["items"]:
@@ -141,5 +163,7 @@ def _lately(visit: Visit, found: dict[str, Any]) -> Page:
         "projects": projects.most_common(_PROJECTS),
         "labels": labels(projects),
         "counts": found["counts"],
+        "year": year,
+        "tries": found["tries"],
     }
     return Page("search", "Search", envelope, more, "recent", {"n_hits": len(envelope["items"])})

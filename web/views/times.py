@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
@@ -42,12 +43,22 @@ class Times:
             last = envelope["years"][-1]
             envelope = printable_value(self._year(visit, last, project))
         more = {
-            "totals": _totals(envelope["days"]),
-            "map": drawing.heat_map(envelope["year"], envelope["days"]),
+            "totals": totals(envelope["days"]),
+            "map": drawing.heat_map(date(envelope["year"], 1, 1), date(envelope["year"], 12, 31), envelope["days"]),
             "grid": drawing.hour_grid(envelope["hours"]),
             "kept": {"project": project},
         }
         return Page("time", str(envelope["year"]), envelope, more, "recent", {"n_hits": len(envelope["days"])})
+
+    def past_year(self, visit: Visit) -> dict[str, Any]:
+        """Return the squares of the 53 weeks up to today as ``map``, and the ``totals`` of their days."""
+        today = date.fromtimestamp(visit.now)
+        first = today - timedelta(days=today.weekday() + 52 * 7)
+        known: dict[str, dict[str, int]] = {}
+        for year in sorted({first.year, today.year}):
+            known |= self._year(visit, year, "")["days"]
+        days = {day: counts for day, counts in known.items() if first.isoformat() <= day <= today.isoformat()}
+        return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
 
     def day(self, visit: Visit) -> Page:
         """Show one day."""
@@ -67,6 +78,7 @@ class Times:
             "line": drawing.day_line(envelope["since"], envelope["until"], envelope["items"]),
             "rows": activity.rows(envelope["items"]),
             "kinds": activity.KINDS,
+            "words": drawing.WORDS,
             "before": earlier[-1] if earlier else None,
             "after": later[0] if later else None,
             "projects": sorted({item["project"] for item in envelope["items"] if item["project"]}),
@@ -76,12 +88,12 @@ class Times:
         return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
 
 
-def _totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
-    """Return how much of each kind of work a year has, named for people."""
-    totals = Counter[str]()
+def totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
+    """Return how much of each kind of work days have, by its name for people."""
+    found = Counter[str]()
     for counts in days.values():
-        totals.update(counts)
-    return {drawing.WORDS[kind]: totals[kind] for kind in activity.KINDS if totals[kind]}
+        found.update(counts)
+    return {drawing.WORDS[kind]: found[kind] for kind in activity.KINDS if found[kind]}
 
 
 def _named(day: str) -> str:
