@@ -8,6 +8,7 @@
 ``commentary``  the assistant's words between two steps of its work
 ``thought``     the assistant's reasoning
 ``tool_call``   a call of a tool
+``edited``      the result of a call that may have the file from before it
 ``tool_error``  the call ended with an error
 ``tool_note``   one line about the call: an answer, a refusal, the subagent that it started
 ``summary``     a machine's summary of the conversation so far, which replaced it in the model's context
@@ -45,7 +46,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import add
 from core.text import clean, one_line
-from ingest.session import tool_calls
+from ingest.session import edits, tool_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -385,7 +386,12 @@ class SessionBuilder(Part):
         self, name: str, given: Any, at: str = "", record: str = "", message: str = "", call_id: str = ""
     ) -> None:
         """Add a call of a tool; ``given`` is its input as recorded."""
-        self.put(TOOL, self.call_lines(name, given), at, record, message, call_id)
+        event = self.put(TOOL, self.call_lines(name, given), at, record, message, call_id)
+        edits.record(self, event, name, given)
+
+    def edited(self, call_id: str, details: object) -> None:
+        """Take the files as they were before a call from the details of its result; nothing of them is shown."""
+        edits.record_result(call_id, details)
 
     def tool_error(self, call_id: str, error: str, at: str = "", record: str = "") -> None:
         """Add the first lines of an error under its call."""

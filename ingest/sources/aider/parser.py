@@ -40,6 +40,8 @@ _VERSION = re.compile(r"^Aider v(\S{1,40})")
 _MODEL = re.compile(r"^(?:Main model|Model|Models): (\S{1,100}?)(?: with|,|$)")
 _TOKENS = re.compile(r"^Tokens: .{0,60}?([0-9.]{1,12})(k?) received")
 _EDIT, _COMMIT = "Applied edit to ", re.compile(r"^Commit ([0-9a-f]{6,40}) (.*)")
+# What is before a block, and the block (https://aider.chat/docs/more/edit-formats.html).
+_BLOCK = re.compile(r"(.*?)^(<{5,9} SEARCH\b.*?^>{5,9} REPLACE\b)", re.DOTALL | re.MULTILINE)
 _FAILED = ("The LLM did not conform", "Error", "Unable to", "litellm.", "Malformed", "Can't", "Failed")
 # The characters of a session that its name is made of.
 _NAMED_BY = 400
@@ -106,16 +108,19 @@ def _session(session: SessionBuilder, text: str) -> None:
     found = _START.match(head)
     at = instant(found[1]) if found else ""
     session.extend_to(at)
+    replies = ""
     for number, (kind, words) in enumerate(_turns(rest)):
         name = f"l{number}"
         session.uuids.add(name)
         if kind == "####":
             said = extract_user_text(words)
+            replies = ""
             session.prompt(session.pieces(said, at, name), at, name)
         elif kind == ">":
             for line in words.split("\n"):
-                _printed(session, line, at, name)
+                _printed(session, line, at, name, replies)
         else:
+            replies += f"{words}\n"
             session.reply(words, at, name)
     session.records = len(session.uuids)
 
@@ -139,8 +144,8 @@ def _turns(text: str) -> Iterator[tuple[str, str]]:
         yield mark, "\n".join(held).strip("\n")
 
 
-def _printed(session: SessionBuilder, line: str, at: str, name: str) -> None:
-    """Add what one line of Aider's own says."""
+def _printed(session: SessionBuilder, line: str, at: str, name: str, replies: str) -> None:
+    """Add what one line of Aider's own says; ``replies`` are the model's since a person's last words."""
     if found := _VERSION.match(line):
         session.version = found[1]
     elif found := _MODEL.match(line):
@@ -149,8 +154,23 @@ def _printed(session: SessionBuilder, line: str, at: str, name: str) -> None:
         count = float(found[1]) if found[1].count(".") < 2 and found[1].strip(".") else 0.0
         session.usage(None, int(count * (1000 if found[2] else 1)), name)
     elif line.startswith(_EDIT):
-        session.tool_call("edit", {"path": line.removeprefix(_EDIT).strip()}, at, name)
+        path = line.removeprefix(_EDIT).strip()
+        session.tool_call("edit", {"path": path, "diff": _blocks(replies, path)}, at, name)
     elif found := _COMMIT.match(line):
         session.note(f"commit {found[1]}: {found[2]}", at, name)
     elif line.startswith(_FAILED):
         session.note(line, at, name)
+
+
+def _blocks(replies: str, path: str) -> str:
+    """Return the blocks of replies that edit a file: its path is above the fence of the first of them."""
+    found: list[str] = []
+    is_its = False
+    for before, block in _BLOCK.findall(replies):
+        said = [line.strip() for line in before.split("\n")]
+        named = [line.strip("*`# :") for line in said if line and not line.startswith("```")]
+        # A block that names no file goes on with the file of the block before.
+        is_its = named[-1] == path if named else is_its
+        if is_its:
+            found.append(block)
+    return "\n".join(found)

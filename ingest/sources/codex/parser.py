@@ -345,6 +345,8 @@ class _Rollout:
         if kind == "token_count":
             output, *sent = total_tokens(event)
             session.usage("", output, "total", sent)
+        elif kind == "patch_apply_end":
+            session.edited(string(event.get("call_id")), event.get("changes"))
         elif kind == "user_message":
             session.extend_to(at)
             self._user_event(string(event.get("message")), at)

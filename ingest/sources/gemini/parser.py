@@ -277,6 +277,7 @@ class Conversation:
         at = moment(call.get("timestamp")) or at
         session.extend_to(at)
         session.tool_call(tool, call.get("args"), at, name, call_id=identity)
+        session.edited(identity, call.get("resultDisplay"))
         status, output, error = call.get("status"), "", ""
         for part in _parts(call.get("result")):
             response = mapping(mapping(part.get("functionResponse")).get("response"))

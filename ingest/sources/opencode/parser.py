@@ -508,6 +508,7 @@ class Conversation:
         session.extend_to(moment(mapping(state.get("time")).get("end")))
         session.tool_call(tool, state.get("input"), at, name, call_id=call)
         details = {**mapping(state.get("structured")), **mapping(state.get("metadata"))}
+        session.edited(call, details.get("filediff"))
         code, error = details.get("exit"), state.get("error")
         if state.get("status") == "error":
             text = string(error) or string(mapping(error).get("message")) or "error"

@@ -158,7 +158,8 @@ def _part(session: SessionBuilder, reading: Reading, kind: str, part: Record, na
         _call(session, part, name, at)
     elif kind == "textEditGroup":
         path = string(mapping(part.get("uri")).get("fsPath")) or string(mapping(part.get("uri")).get("path"))
-        session.tool_call("edit", {"path": path}, at, name)
+        texts = [string(mapping(each).get("text")) for group in sequence(part.get("edits")) for each in sequence(group)]
+        session.tool_call("edit", {"path": path, "code": "".join(texts)}, at, name)
     elif kind in ("warning", "errorMessage"):
         session.note(_markdown(part.get("content")), at, name)
     elif kind not in _DROPPED:
