@@ -41,6 +41,8 @@ GROUPS = {
     "work": {
         "how": "show how this machine really runs a program: what succeeded, and how often it failed",
         "fix": "show what was done after an error when it did not come back",
+        "blame": "show which sessions changed or discussed a file, why, and which lines are theirs",
+        "restore-span": "print the text that an edit replaced, from the session's log or the archive",
         "files": "list the files that the work on a topic touched",
         "friction": "list errors that three or more sessions met, with the fix that held",
         "cost": "add up the tokens of sessions, by project, model, session or day",
@@ -165,7 +167,7 @@ def _note_given(context: Context, name: str) -> None:
 def module(name: str) -> Any:
     """Import and return the module of a command."""
     purpose = next(purpose for purpose, names in GROUPS.items() if name in names)
-    return __import__(f"cli.{purpose}.{name}", fromlist=("COMMAND",))
+    return __import__(f"cli.{purpose}.{name.replace('-', '_')}", fromlist=("COMMAND",))
 
 
 def _reported(name: str, argv: list[str]) -> list[str]:

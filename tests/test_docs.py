@@ -74,7 +74,7 @@ def test_a_page_names_no_option_that_a_command_lacks(name: str) -> None:
         known |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_of_qmd.TEXT))
     used = set()
     for page in PAGES.values():
-        for line in re.findall(rf"(?<![\w/.-])brain {name}\b([^`\n]*)", page):
+        for line in re.findall(rf"(?<![\w/.-])brain {name}(?![\w-])([^`\n]*)", page):
             before_literal = re.split(r"\s--(?:\s|$)|\s\|\s|#", re.sub(r"\"[^\"]*\"|'[^']*'", "", line))[0]
             used |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", before_literal))
     assert used - known == set()

@@ -71,7 +71,7 @@ def file_history(home: Home, config: Config, path: str) -> dict[str, Any]:
             if left < 0:
                 more = True
                 break
-            names = _spellings(wanted, row.field("project") or "")
+            names = spellings(wanted, row.field("project") or "")
             events = list(_events(text, names, whole=isabs(wanted)))
             if kind == "commit":
                 events = _commits(text, events)
@@ -108,7 +108,16 @@ def changed_lately(home: Home, config: Config) -> dict[str, Any]:
     return {"schema": 1, "ok": True, "freshness": fresh, **({} if items else {"error": "no_results"}), "items": items}
 
 
-def _spellings(wanted: str, project: str) -> tuple[str, ...]:
+def mentions(text: str, names: Iterable[str]) -> tuple[int, str]:
+    """Return the number and the text of the last line that names a file by one of its whole paths; (0, "") if none."""
+    lines = text.split("\n")
+    for number in range(len(lines), 0, -1):
+        if any(_has(lines[number - 1], name, whole=True) for name in names):
+            return number, lines[number - 1]
+    return 0, ""
+
+
+def spellings(wanted: str, project: str) -> tuple[str, ...]:
     """Return how a document of ``project`` may write a path."""
     found = [wanted]
     for folder, mark in ((os.environ.get("HOME", ""), "~/"), (expanduser(project), "")):

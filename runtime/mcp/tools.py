@@ -437,12 +437,12 @@ _WORK = (
         name,
         title,
         description + _EVIDENCE,
-        work_tools.schema(argument, meaning),
-        work_tools.runner(argument, ask, results),
+        work_tools.schema(argument, meaning, more),
+        work_tools.runner(argument, ask, results, more),
         name.removeprefix("brain_"),
         work_tools.text(lines),
         documents=(results,),
     )
-    for name, title, description, argument, meaning, ask, results, lines in work_tools.ROWS
+    for name, title, description, argument, meaning, ask, results, lines, more in work_tools.ROWS
 )
 TOOLS = {tool.name: tool for tool in (*_ALL, *_WORK)}

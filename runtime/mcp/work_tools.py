@@ -8,7 +8,7 @@ from core import clock
 from core.config import load
 from runtime.asking import agents
 from runtime.dates.day_option import parse_day
-from runtime.work import files, fix, how
+from runtime.work import blame, files, fix, how, restore_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     Envelope = dict[str, Any]
     # Name, title, description, the argument's name and its description ("" for none), the question, the field with its
-    # results, and the envelope's text.
-    Row = tuple[str, str, str, str, str, Callable[..., Envelope], str, Callable[[Envelope], list[str]]]
+    # results, the envelope's text, and the other properties of the input, whose names the question takes.
+    Row = tuple[str, str, str, str, str, Callable[..., Envelope], str, Callable[[Envelope], list[str]], dict[str, Any]]
 
 _MOST = 50
 _WITHIN: dict[str, Any] = {
@@ -44,6 +44,15 @@ def _files(home: Home, given: str, **within: Any) -> Envelope:
     return files.files(home, load(home), given, **within)
 
 
+def _blame(home: Home, given: str, **within: Any) -> Envelope:
+    return blame.blame(home, load(home), given, **within)
+
+
+def _restore_span(home: Home, given: str, **within: Any) -> Envelope:
+    number = int(within.pop("number", 0))
+    return restore_span.restore_span(home, load(home), given, number=number, only_list=not number, **within)[0]
+
+
 ROWS: tuple[Row, ...] = (
     (
         "brain_how",
@@ -55,6 +64,7 @@ ROWS: tuple[Row, ...] = (
         _how,
         how.RESULTS,
         how.lines,
+        {},
     ),
     (
         "brain_fix",
@@ -66,6 +76,7 @@ ROWS: tuple[Row, ...] = (
         _fix,
         fix.FIXES,
         fix.lines,
+        {},
     ),
     (
         "brain_files",
@@ -76,6 +87,34 @@ ROWS: tuple[Row, ...] = (
         _files,
         files.FILES,
         files.lines,
+        {},
+    ),
+    (
+        "brain_blame",
+        "Why a file is as it is",
+        "The sessions that changed, read or named a file: what was asked, why it was changed, what was decided, and"
+        " which of its lines are theirs. Ask before you change code whose history matters.",
+        "path",
+        "A file; PATH:LINE or PATH:FIRST-LAST puts the sessions first that wrote these lines",
+        _blame,
+        blame.SESSIONS,
+        blame.lines,
+        {},
+    ),
+    (
+        "brain_restore_span",
+        "What an edit replaced",
+        "The edits of a file, newest first, with their numbers; with a number, the text that this edit replaced."
+        " Nothing is written.",
+        "path",
+        "The file that was edited",
+        _restore_span,
+        restore_span.EDITS,
+        restore_span.shown_lines,
+        {
+            "number": {"type": "number", "description": "The edit whose text is wanted, as it is listed without this"},
+            "session": {"type": "string", "description": "Only edits of the session with this id, or its beginning"},
+        },
     ),
     (
         "brain_friction",
@@ -86,19 +125,25 @@ ROWS: tuple[Row, ...] = (
         _friction,
         fix.ERRORS,
         fix.friction_lines,
+        {},
     ),
 )
 
 
-def schema(name: str, description: str) -> dict[str, Any]:
-    """Return the input schema of a tool with the argument ``name``, "" for none."""
+def schema(name: str, description: str, more: dict[str, Any]) -> dict[str, Any]:
+    """Return the input schema of a tool with the argument ``name``, "" for none, and the properties ``more``."""
     own: dict[str, Any] = {name: {"type": "string", "description": description}} if name else {}
     required = [name] if name else []
-    return {"type": "object", "properties": {**own, **_WITHIN}, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {**own, **more, **_WITHIN},
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 def runner(
-    name: str, ask: Callable[..., Envelope], results: str
+    name: str, ask: Callable[..., Envelope], results: str, more: dict[str, Any]
 ) -> Callable[[Home, dict[str, Any], dict[str, Any]], Envelope]:
     """Return the function that answers a call of a tool."""
 
@@ -109,6 +154,7 @@ def runner(
             *([given[name]] if name else []),
             project=given.get("project") or "",
             since=parse_day(since, clock.now(), end=False) if since else 0,
+            **{key: given[key] for key in more if given.get(key)},
             limit=max(1, min(_MOST, int(given["limit"]))),
         )
         fields["n_hits"] = len(envelope[results])
