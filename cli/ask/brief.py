@@ -32,11 +32,13 @@ COMMAND = Command(
     examples=("brain brief", "brain brief --json"),
 )
 
-# One screen has 24 rows; the shell's prompt takes one. The longest brief has 22.
+# One screen has 24 rows; the shell's prompt takes one. The longest brief has 23.
 _PROJECTS = {"today": 4, "yesterday": 3}
 _OPEN_SHOWN = 3
 _PROJECT_COLUMNS = 16
 _KIND_COLUMNS = 8
+_MACHINES_SHOWN = 3
+_SILENT_S = 7 * clock.DAY
 
 
 def run(args: Args, context: Context) -> int:
@@ -74,6 +76,7 @@ def lines(found: dict[str, Any], now: float) -> Iterator[Line]:
         yield from _open(found["open"])
     yield []
     yield from _in_vain(found["in_vain"])
+    yield from _machines(found["machines"], now)
     yield from _attention(found["attention"], now)
     yield from _next(found)
 
@@ -147,6 +150,21 @@ def _attention(found: dict[str, Any] | None, now: float) -> Iterator[Line]:
     more = f" (and {found['findings'] - 1} more)" if found["findings"] > 1 else ""
     style = "red" if worst["severity"] == "error" else "yellow"
     yield [(worst["severity"].capitalize(), style), (f" {when}{more}: ", "dim"), (one_line(worst["evidence"]), "")]
+
+
+def _machines(found: dict[str, Any] | None, now: float) -> Iterator[Line]:
+    if found is None:
+        return
+    heard = {name: now - (clock.parse_iso(at) or now) for name, at in found["heard"].items()}
+    parts = [f"{one_line(name)} heard {ago(age)}" for name, age in list(heard.items())[:_MACHINES_SHOWN]]
+    if len(heard) > _MACHINES_SHOWN:
+        parts.append(f"{len(heard) - _MACHINES_SHOWN} more")
+    if found["lacking"]:
+        parts.append(f"{counted(found['lacking'], 'document')} did not arrive")
+    if found["failed"]:
+        parts.append("the last synchronisation failed")
+    is_late = found["failed"] or found["lacking"] or any(age > _SILENT_S for age in heard.values())
+    yield [("Machines", "yellow" if is_late else "dim"), (f"  {', '.join(parts) or 'none heard yet'}", "dim")]
 
 
 def _next(found: dict[str, Any]) -> Iterator[Line]:

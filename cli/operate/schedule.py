@@ -22,17 +22,22 @@ COMMAND = Command(
     "schedule",
     "let the machine index, embed and check",
     description=(
-        "Four jobs: the doctor every hour; new sessions into the index, vectors and distillates twice an hour; the\n"
-        "browser's days once a day; the verdict on each week that is over. launchd, systemd's user manager or cron\n"
-        "starts them. They run at low priority, never twice at once, and later if the machine slept. On the battery\n"
-        "only cheap work is done."
+        "Five jobs: the doctor and sync every hour; new sessions into the index, vectors and distillates twice an\n"
+        "hour; the browser's days once a day; the verdict on each week that is over. launchd, systemd's user manager\n"
+        "or cron starts them. They run at low priority, never twice at once, and later if the machine slept. On the\n"
+        "battery only cheap work is done."
     ),
     commands=(
         Command(
             "schedule install",
             "give the jobs to the scheduler, or bring them up to date",
             options=(
-                Option("--job", metavar="JOB", many=True, help="only this job: doctor, background, chrome, acceptance"),
+                Option(
+                    "--job",
+                    metavar="JOB",
+                    many=True,
+                    help="only this job: doctor, background, chrome, sync, acceptance",
+                ),
                 _SCHEDULER,
                 Option("--print", help="write nothing; print the files"),
             ),
@@ -57,7 +62,7 @@ COMMAND = Command(
                 "that works here works at night."
             ),
             words="JOB",
-            words_help="doctor, background, chrome or acceptance",
+            words_help="doctor, background, chrome, sync or acceptance",
             options=(
                 Option("--scheduled", help="be the scheduler's own call: end at once where no run is due"),
                 Option("--print", help="run nothing; print the command line"),

@@ -9,6 +9,7 @@ from cli.operate import leftover
 from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
+from core.errors import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ COMMAND = Command(
         "Commit this machine's documents to BRAIN_HOME/sync.git, bring in what the other machines have, and push.\n"
         "Each machine has a branch of its own, so that nothing ever conflicts; the others' documents lie below\n"
         "machines/NAME in each collection. A document forgotten on one machine is forgotten on all, and leaves the\n"
-        "history. The remote is remembered; without one, it only commits. Your own git does it, without hooks."
+        "history. The remote is remembered; without one, it only commits. Your own git does it, without hooks.\n"
+        "--status asks no machine: it says when each was heard, what waits here, and what was not taken."
     ),
     options=(
         Option("--remote", metavar="URL", help="a repository that your git can push to"),
@@ -32,12 +34,21 @@ COMMAND = Command(
             convert=file_path,
             help="a bare repository in a folder; made where it is missing",
         ),
+        Option(
+            "--ssh",
+            metavar="HOST",
+            help="a bare repository on a host that you reach by ssh; made where it is missing (HOST:PATH: at another"
+            " place than brain-sync.git)",
+        ),
+        Option("--status", help="say when each machine was heard and what waits, and synchronise nothing"),
+        Option("--if-remote", help="do nothing where no remote is known, as the scheduled job does"),
         Option("--as", metavar="NAME", help="what this machine is called (its host name and four digits)"),
     ),
     examples=(
         "brain sync --remote git@example.com:me/memory.git",
         "brain sync --dir /media/disk/memory.git --as laptop",
-        "brain sync --json",
+        "brain sync --ssh me@desktop",
+        "brain sync --status",
     ),
 )
 
@@ -47,7 +58,14 @@ def run(args: Args, context: Context) -> int:
     from core.text import printable
     from ops import forgetting
     from ops.sync import sync
+    from ops.sync.state import State
 
+    if args.status:
+        return _status(args, context)
+    if args.if_remote and not State(context.home).remote:
+        if args.json:
+            context.emit({"schema": 1, "ok": True, "remote": ""})
+        return OK
     left = forgetting.go_on(context.home, context.environ)
     report = sync.sync(
         context.home,
@@ -55,6 +73,7 @@ def run(args: Args, context: Context) -> int:
         context.environ,
         remote=args.remote or "",
         folder=os.path.abspath(os.path.expanduser(args.dir)) if args.dir else "",
+        ssh=args.ssh or "",
         name=getattr(args, "as") or "",
     )
     for key in ("documents", "added", "removed", "forgotten"):
@@ -66,6 +85,37 @@ def run(args: Args, context: Context) -> int:
         for place in shown(left):
             warn(printable(f"brain: still holds what was forgotten: {place}"))
     return leftover.code(left)
+
+
+def _status(args: Args, context: Context) -> int:
+    from core.text import printable
+    from ops.sync.status import status
+
+    report = status(context.home, config.load(context.home), context.environ)
+    if args.json:
+        context.emit(report)
+    else:
+        write(printable("\n".join(_known(shown(report)))) + "\n")
+    return OK
+
+
+def _known(report: dict[str, Any]) -> Iterator[str]:
+    if not report["remote"]:
+        yield "no other machine is known: brain sync --ssh HOST, --dir PATH or --remote URL"
+        return
+    yield f"{report['machine']} shares its memory through {report['remote']}"
+    yield f"last synchronised: {report['synced'] or 'never'}"
+    if report["failed"]:
+        yield f"the run of {report['failed']} did not reach it: brain sync says why"
+    yield f"{counted(report['waiting'], 'document')} here waiting to be sent"
+    for machine in report["machines"]:
+        heard = machine["heard"] or "at an unknown time"
+        silent = ", silent for more than a week" if machine["silent"] else ""
+        yield f"{machine['name']}: {counted(machine['documents'], 'document')}, heard {heard}{silent}"
+        if machine["coming"]:
+            yield f"  {counted(machine['coming'], 'document')} of it did not arrive whole: brain sync goes on"
+        for reason, count in machine["not_taken"].items():
+            yield f"  not taken: {count} × {reason}"
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from core import clock
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest import registry
@@ -16,6 +17,7 @@ from ops.checks.finding import CheckContext, Finding
 from ops.sync import sync
 from ops.sync.git import Repository
 from ops.sync.state import State
+from ops.sync.status import SILENT_S, silent
 from runtime.forgetting import forget
 
 if TYPE_CHECKING:
@@ -165,6 +167,24 @@ def repository_is_sound(context: CheckContext) -> Iterator[Finding]:
         )
 
 
+def machines_are_heard(context: CheckContext) -> Iterator[Finding]:
+    """Each machine that shares this memory was heard within a week, and the last synchronisation reached the remote."""
+    try:
+        state = State(context.home)
+    except BrainError:
+        return  # a finding of ``state_is_sound``
+    if not state.remote:
+        return
+    now = int(context.now)
+    for name, heard in silent(state, now):
+        said = f"nothing was heard of the machine {name} since {clock.iso(heard)[:10]}"
+        fix = "brain sync, there and here; a machine that is gone for good: remove its branch from the remote"
+        yield Finding(f"sync-silent:{name}", "notice", said, fix)
+    if state.failed and now - state.synced > SILENT_S:
+        since = f"since {clock.iso(state.synced)[:10]}" if state.synced else "ever"
+        yield Finding("sync-late", "warning", f"no synchronisation has reached the remote {since}", "brain sync")
+
+
 def _setting_aside(path: str) -> Callable[[], str]:
     def repair() -> str:
         remade.set_aside(path)
@@ -181,5 +201,6 @@ CHECKS = (
     exclusions_known,
     state_is_sound,
     repository_is_sound,
+    machines_are_heard,
     backup_is_young,
 )

@@ -71,6 +71,12 @@ _BEFORE = (
 )
 _AFTER = (
     Job(
+        "sync",
+        "this machine's documents to the others, and theirs to this one, where a remote is known",
+        minutes=(33,),
+        steps=(Step(("sync", "--if-remote"), 1800, fine=(OK, LOCKED)),),
+    ),
+    Job(
         "acceptance",
         "the verdict on a week that is over: continue, pivot or teardown",
         hour=9,

@@ -13,16 +13,14 @@ import re
 import tempfile
 import time
 from os.path import isdir, join
-from shlex import quote
+from shlex import quote, split
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from core import git
+from core import child, git
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal, LockContention, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from core import child
 
 _LOCAL_S = 600.0
 _NETWORK_S = 900.0
@@ -141,6 +139,12 @@ class Repository:
             raise Damaged(self.path, done.stderr.decode("utf-8", "replace").splitlines()[0])
         rows = (line.split(" ", 1) for line in done.stdout.decode("utf-8", "surrogateescape").splitlines())
         return {name.removeprefix(below): commit for commit, name in rows}
+
+    def times(self, below: str) -> dict[str, int]:
+        """Return name below ``below`` → when its commit was made, in epoch seconds. Raises as ``_done``."""
+        done = self._done("for-each-ref", "--format=%(committerdate:unix) %(refname)", below)
+        rows = (line.split(" ", 1) for line in done.stdout.decode("utf-8", "surrogateescape").splitlines())
+        return {name.removeprefix(below): int(at) for at, name in rows if at.isdecimal()}
 
     def tree(self, commit: str) -> dict[str, Blob]:
         """Return path → blob of every regular file of a commit, without links, modules and executables.
@@ -283,6 +287,23 @@ class Repository:
                     "run it again; restored from an older backup? brain sync --as NEWNAME",
                 )
             raise BadInput(f"git cannot reach {masked(remote)}: {said}", f"git ls-remote {masked(remote)}")
+
+    def make_there(self, host: str, path: str) -> None:
+        """Make a bare repository at ``path`` on ``host``, by ssh, unless it is there.
+
+        Raises BadInput, EngineMissing if there is no ssh, EngineTimeout.
+        """
+        command = f"umask 077 && git init --bare --quiet -- {quote(path)}"
+        words = [*split(self._ssh()), host, command]
+        try:
+            done = child.run(words, environ=self._environ, timeout_s=_NETWORK_S, most_bytes=_LISTING_BYTES)
+        except FileNotFoundError:
+            raise EngineMissing(f"there is no {words[0]} on this machine", "install OpenSSH's client") from None
+        if done.timed_out:
+            raise EngineTimeout(f"{host} did not answer in time", "try again later")
+        if done.code:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+            raise BadInput(f"no repository could be made at {host}:{path}: {said[0]}", f"ssh {host} git --version")
 
     def _ssh(self) -> str:
         """Return the user's own ssh command, which overrides one that a repository names."""

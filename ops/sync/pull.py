@@ -77,7 +77,13 @@ def lay_down(
         pulled.skip(f"machine {other}, which lists too many documents")
         return
     folders = _folders(home, config)
+    earlier = dict(pulled.skipped)
     wanted = _wanted(tree, folders, other, pulled)
+    before["lacking"] = {
+        reason: count - earlier.get(reason, 0)
+        for reason, count in pulled.skipped.items()
+        if count > earlier.get(reason, 0)
+    }
     files: dict[str, str] = dict(before.get("files") or {})
     # A new policy goes through everything once more.
     same = files if before.get("policy") == REDACTION else {}

@@ -32,19 +32,25 @@ _SHAPE: dict[str, type] = {
     "former": list,
     "purge": bool,
     "unproven": bool,
+    "failed": int,
+    "synced": int,
 }
 
 
 class State:
     """This machine's name, the remote, the copies of others' documents, pending purges.
 
-    ``machines``: name → {commit, files: path → oid, coming: oids being laid down, marks, removed, policy}. ``removed``:
-    [machine, collection, path] of others' documents that were forgotten here, with or without a tombstone.
-    ``former``: names that this machine had; their branches on the remote are no longer written.
-    ``unproven``: the home was restored or renamed, so that its branch on the remote may have documents it lacks.
+    ``machines``: name → {commit, heard: when that was made, files: path → oid, coming: oids being laid down,
+    lacking: reason → how many documents were not taken, marks, removed, policy}. ``synced``: the last run that
+    reached the remote; ``failed``: the last run if it did not, else 0, in epoch seconds. ``removed``: [machine,
+    collection, path] of others' documents that were forgotten here, with or without a tombstone. ``former``: names
+    that this machine had; their branches on the remote are no longer written. ``unproven``: the home was restored
+    or renamed, so that its branch on the remote may have documents it lacks.
     """
 
-    __slots__ = ("_path", "former", "machines", "name", "purge", "remote", "removed", "unproven")
+    __slots__ = (
+        "_path", "failed", "former", "machines", "name", "purge", "remote", "removed", "synced", "unproven",
+    )  # fmt: skip
 
     def __init__(self, home: Home) -> None:
         """Read the file; without one, everything is empty. Raises Internal if it is damaged."""
@@ -67,6 +73,8 @@ class State:
         self.former: list[str] = held.get("former") or []
         self.purge: bool = held.get("purge") or False
         self.unproven: bool = held.get("unproven") or False
+        self.failed: int = held.get("failed") or 0
+        self.synced: int = held.get("synced") or 0
 
     def save(self) -> None:
         """Write the file durably. Raises OSError."""
@@ -157,3 +165,6 @@ def _check(held: dict[str, Any]) -> None:
             raise ValueError(f"machines has an entry that is no machine's: {name[:100]!r}")
         if not _OID.fullmatch(machine.get("commit") or ""):
             raise ValueError(f"the commit of {name} is none")
+        lacking = machine.get("lacking") or {}
+        if type(machine.get("heard", 0)) is not int or not all(type(count) is int for count in lacking.values()):
+            raise ValueError(f"the entry of {name} has another shape")

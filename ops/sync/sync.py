@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -44,25 +45,40 @@ _LOCK = "sync.lock"
 _WAIT_S = 60.0
 _BRANCHES = "refs/heads/"
 _OTHERS = "refs/machines/"
+# Where ``--ssh HOST`` has the repository, below the user's folder there; what a host and another path may be.
+SSH_PATH = "brain-sync.git"
+_HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PATH = re.compile(r"[A-Za-z0-9_/][A-Za-z0-9_./~-]*")
 
 
 def sync(
-    home: Home, config: Config, environ: Mapping[str, str], *, remote: str = "", folder: str = "", name: str = ""
+    home: Home,
+    config: Config,
+    environ: Mapping[str, str],
+    *,
+    remote: str = "",
+    folder: str = "",
+    ssh: str = "",
+    name: str = "",
 ) -> dict[str, Any]:
     """Pull other machines' documents, commit and push this machine's; return the envelope of ``brain sync --json``.
 
-    ``remote`` or ``folder`` (a bare repository there, made where it is missing) are remembered, as is ``name``. Without
-    any, now or before, it only commits. Raises BadInput, Refused, EngineMissing if there is no git, EngineTimeout,
-    LockContention.
+    ``remote``, ``folder`` or ``ssh`` (HOST or HOST:PATH; a bare repository there, made where it is missing) are
+    remembered, as is ``name``. Without any, now or before, it only commits. Raises BadInput, Refused, EngineMissing if
+    there is no git, EngineTimeout, LockContention.
     """
     started = time.perf_counter()
     home.make()
     with FileLock(join(home.state, _LOCK), _WAIT_S):
         Tombstones(home)  # unreadable tombstones must not be sent
         state = State(home)
-        _settle(state, remote, folder, name)
+        host, path = _of_ssh(ssh)
+        state.failed = clock.now()
+        _settle(state, [remote, folder, f"{host}:{path}" if host else ""], name)
         make_private(home.path(FOLDER))
         repository, unlocked = _own(home, environ)
+        if host:
+            repository.make_there(host, path)
         if folder:
             make_private(state.remote)
             Repository(state.remote, environ).make()
@@ -72,10 +88,12 @@ def sync(
         branch = _BRANCHES + state.name
         if state.remote:
             repository.fetch(state.remote, _OTHERS)
+            heard = repository.times(_OTHERS)
             _prove(home, config, repository, state)
             for other, commit in sorted(repository.refs(_OTHERS).items()):
                 if other != state.name and valid(other):
                     pull.lay_down(home, config, repository, state, other, commit, pulled)
+                    state.machines[other]["heard"] = heard.get(other, 0)
             _drop_gone(home, config, repository, state, pulled)
         committed, files = _commit(home, config, repository, state, branch)
         pushed = False
@@ -83,6 +101,7 @@ def sync(
             pushed = _push(repository, state, branch)
         beyond = _purge(repository, state, environ) if state.purge or pulled.rewritten else []
         repository.tidy()
+        state.synced, state.failed = state.failed if state.remote else 0, 0
         state.save()
     indexed = bool(pulled.changed)
     if indexed:
@@ -126,7 +145,7 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         if unknown:
             # Only this machine writes its branch, so the branch gives the name that was lost with the settings.
             ours = sorted(filter(valid, repository.refs(_BRANCHES)))
-            _settle(state, "", "", ours[0] if len(ours) == 1 else "")
+            _settle(state, ["", "", ""], ours[0] if len(ours) == 1 else "")
         for collection, path in documents:
             parts = path.split("/", 2)
             if len(parts) == 3 and parts[0] == MACHINES:
@@ -228,14 +247,28 @@ def own_files(home: Home, config: Config) -> dict[str, str]:
     return found
 
 
-def _settle(state: State, remote: str, folder: str, name: str) -> None:
-    if remote and folder:
-        raise BadInput("--remote and --dir exclude each other", "brain sync --dir /media/disk/brain.git")
+def _of_ssh(given: str) -> tuple[str, str]:
+    """Return (host, path of the repository there, relative to the user's folder) of ``--ssh``. Raises BadInput."""
+    host, _, path = given.partition(":")
+    path = path or SSH_PATH
+    if given and not (_HOST.fullmatch(host) and _PATH.fullmatch(path)):
+        raise BadInput(
+            f"not a host that ssh can reach: {given!r}", "brain sync --ssh me@host, or --ssh host:memory.git"
+        )
+    return host, path
+
+
+def _settle(state: State, places: list[str], name: str) -> None:
+    """Take the new remote, the only one of ``places`` (an address, a folder, a place by ssh), and the new name."""
+    given = [place for place in places if place]
+    remote, folder, _ = places
+    if len(given) > 1:
+        raise BadInput("--remote, --dir and --ssh exclude each other", "brain sync --dir /media/disk/brain.git")
     if not is_address(remote):
         raise BadInput(f"not an address of a repository: {remote!r}", "brain sync --remote git@host:me/brain.git")
     if folder and not isabs(folder):
         raise BadInput(f"not an absolute folder: {folder}", "brain sync --dir /media/disk/brain.git")
-    state.remote = remote or folder or state.remote
+    state.remote = given[0] if given else state.remote
     if name and not valid(name):
         raise BadInput(f"not a name for a machine: {name!r}", "small letters, digits and -: brain sync --as laptop")
     if name and name != state.name:

@@ -65,6 +65,7 @@ def brief(home: Home) -> dict[str, Any]:
         connection.close()
     found["in_vain"] = in_vain(islice(telemetry.newest_first(home), _ROWS))
     found["attention"] = attention(home)
+    found["machines"] = machines(home)
     return found | {"next": _next(found)}
 
 
@@ -145,6 +146,33 @@ def in_vain(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "nothing": nothing,
         "questions": [{"query": texts[key], "count": counts[key]} for key in twice[:_VAIN_SHOWN]],
     }
+
+
+def machines(home: Home) -> dict[str, Any] | None:
+    """Return what ``brain sync`` noted of the machines that share the memory; None where it has no remote.
+
+    ``heard``: name → when its last state was made; ``lacking``: documents of theirs that did not arrive.
+    """
+    path = join(home.state, "sync.json")
+    if not os.path.exists(path):
+        return None
+    import json  # most memories are of one machine
+
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            held = json.load(stream)
+        if not held.get("remote"):
+            return None
+        others = held.get("machines") or {}
+        return {
+            "synced": clock.iso(held["synced"]) if held.get("synced") else None,
+            "failed": bool(held.get("failed")),
+            "heard": {name: clock.iso(each["heard"]) for name, each in sorted(others.items()) if each.get("heard")},
+            "lacking": sum(len(each.get("coming") or {}) + sum((each.get("lacking") or {}).values())
+                           for each in others.values()),
+        }  # fmt: skip
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None  # a finding of the doctor's
 
 
 def attention(home: Home) -> dict[str, Any] | None:
