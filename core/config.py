@@ -38,6 +38,12 @@ _OF_COLLECTION: dict[str, Any] = {
 }  # fmt: skip
 
 
+# Documents of other machines lie below this folder of a collection, each machine's in a folder of its name.
+MACHINES = "machines/"
+# The trust of a machine whose documents are shown, and never advise.
+EVIDENCE = "evidence"
+
+
 class Collection:
     """A folder of markdown that competes as one class of artifact.
 
@@ -73,12 +79,12 @@ class Config:
     ``path`` is the file it was read from, for ``home``. The other attributes are what each question needs: ``asked``,
     the collections that are asked without being named; ``timeout_s``; ``serve`` (``auto``, ``on-demand`` or ``off``);
     ``reranks``; ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the
-    ``provider/model`` of the vectors.
+    ``provider/model`` of the vectors; ``limited``, the machines whose documents are evidence only.
     """
 
     __slots__ = (
-        "asked", "collections", "data", "home", "keeps_questions", "path", "reranks", "serve", "sources", "space",
-        "timeout_s",
+        "asked", "collections", "data", "home", "keeps_questions", "limited", "path", "reranks", "serve", "sources",
+        "space", "timeout_s",
     )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
@@ -91,6 +97,8 @@ class Config:
         self.keeps_questions = self.section("telemetry").get("query_text") is True
         self.sources = self.section("sources")
         self.space = "/".join(embedder(self.section("embedding")))
+        trust = self.section("sync").get("trust") or {}
+        self.limited = [name for name, kind in trust.items() if kind == EVIDENCE]
 
     @property
     def own(self) -> str:
@@ -98,9 +106,21 @@ class Config:
         own = self.home.path(FILE)
         return own if self.path == own else f"{own} (brain init --config --no-index writes it)"
 
+    def trust_of(self, collection: str, path: str) -> str:
+        """Return what a document is labelled with: its collection's trust, or ``evidence`` if its machine's is that."""
+        if self.limited and machine_of(path) in self.limited:
+            return EVIDENCE
+        folder = self.collections.get(collection)
+        return folder.trust if folder else "note"
+
     def section(self, name: str) -> dict[str, Any]:
         """Return a top-level mapping such as ``sources``; empty if the file has none."""
         return self.data.get(name) or {}
+
+
+def machine_of(path: str) -> str:
+    """Return the machine that a document came from, by its path below its collection; "" for this machine."""
+    return path[len(MACHINES) :].partition("/")[0] if path.startswith(MACHINES) else ""
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 TRUST = ("note", "distilled", "session", "article", "browser")
+SYNC_TRUST = ("full", "evidence")
 CHROME_MODES = ("allow", "deny", "all")
 _GENERATORS = ("openai", "llm")
 _NUMBER = (int, float)
@@ -149,6 +150,14 @@ ACCEPTANCE = {
     **dict.fromkeys(("uses", "days", "agent_uses", "teardown_below"), _FROM_0),
     **dict.fromkeys(("within_budget", "agent_answered", "recall", "recall_drop"), _SHARE),
 }
+SYNC = {
+    "trust": Rule(
+        dict,
+        lambda value: all(kind in SYNC_TRUST for kind in value.values()),
+        f"give each machine one of {', '.join(SYNC_TRUST)}",
+        "trust: {laptop: full, friend: evidence}",
+    )
+}
 INJECTED = {"budget": _within(0, 9_000, int)}
 # Prices are for a million tokens.
 PRICE = dict.fromkeys(("input", "cached", "stored", "output"), _FROM_0)
@@ -160,6 +169,7 @@ _RULES: dict[str, Mapping[str, Rule]] = {
     "doctor": DOCTOR,
     "acceptance": ACCEPTANCE,
     "injected": INJECTED,
+    "sync": SYNC,
     "archive": ARCHIVE,
     "exclude": {name: _texts("globs", f"{name}: {_GLOBS}") for name in ("projects", "paths")},
     "synthetic": {"projects": _texts("globs", f"projects: {_GLOBS}")},
@@ -183,6 +193,7 @@ _SECTIONS = (
         "doctor",
         "acceptance",
         "injected",
+        "sync",
         "prices",
         "global_context",
         "models",

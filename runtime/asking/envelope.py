@@ -9,6 +9,7 @@ from __future__ import annotations
 from os.path import join
 
 from core import clock
+from core.config import machine_of
 from ingest.pipeline import pulse
 from ingest.roots import RESUME, noted_resume
 from qmd.index.store import fingerprint
@@ -143,10 +144,12 @@ def entry(
         "age_days": days,
         "age": label,
         "stale": is_stale(days),
-        "trust": folder.trust if folder else "note",
+        "trust": config.trust_of(hit.collection, hit.path),
         "project": project,
         "resume": resume(hit.fields, config.home),
     }
+    if machine := machine_of(hit.path):
+        result["machine"] = machine
     if hit.quotes:
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
@@ -170,11 +173,10 @@ def entry(
 
 def place(hit: Hit, config: Config) -> dict[str, Any]:
     """Return one representation, as an envelope has it."""
-    folder = config.collections.get(hit.collection)
     return {
         "uri": uri(hit.collection, hit.path),
         "docid": docid(hit.hash),
-        "trust": folder.trust if folder else "note",
+        "trust": config.trust_of(hit.collection, hit.path),
         "line": hit.line,
         "score": round(hit.score, 4),
     }

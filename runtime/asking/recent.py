@@ -10,6 +10,7 @@ import time
 from itertools import islice
 
 from core import clock
+from core.config import machine_of
 from core.errors import BadInput
 from qmd.index import catalogue
 from qmd.index.store import open_index
@@ -126,7 +127,6 @@ def sessions(connection: apsw.Connection, config: Config, since: int, limit: int
 def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
     """Return one document as lists show it, as it may be shown."""
     days, label = envelope.age(row.date, now)
-    folder = config.collections.get(row.collection)
     found: dict[str, Any] = {
         "docid": envelope.docid(row.hash),
         "uri": envelope.uri(row.collection, row.path),
@@ -140,10 +140,12 @@ def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
         "age_days": days,
         "age": label,
         "project": row.fields.get("project"),
-        "trust": folder.trust if folder else "note",
+        "trust": config.trust_of(row.collection, row.path),
         "session_id": row.fields.get("session_id"),
         "resume": envelope.resume(row.fields, config.home),
     }
+    if machine := machine_of(row.path):
+        found["machine"] = machine
     if not row.dated:
         found["date_source"] = "mtime"
     return found if row.is_clean else as_shown(found)

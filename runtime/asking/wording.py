@@ -45,6 +45,7 @@ def about(item: dict[str, Any]) -> str:
     """Return when and where a hit, or an item of a list, is from, and the score of a hit."""
     age = f"{item['age']} ({item['date'][:10]})" if item["date"] else "of unknown age"
     parts = [age, item["type"], item["source"] or item["collection"], item["trust"], project(item["project"])]
+    parts.append(item.get("machine") and f"from {item['machine']}")
     said = " · ".join(dict.fromkeys(line(part) for part in parts if part))
     return f"{said} · score {item['score']:.2f}" if "score" in item else said
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.config import EVIDENCE
 from qmd.index import catalogue
 from qmd.index.actions import history
 from qmd.index.catalogue import Document, Filters
@@ -28,6 +29,7 @@ class Memory:
     def __init__(self, connection: apsw.Connection, config: Config, session: str, until: int) -> None:
         self.connection = connection
         self._session, self._until = session, until
+        self._config = config
         self._trust = {name: folder.trust for name, folder in config.collections.items() if folder.trust in _OWN}
         self._documents: dict[int, Document | None] = {}
 
@@ -59,6 +61,8 @@ class Memory:
 
     def _counts(self, document: Document) -> bool:
         if document.ended > self._until or document.fields.get("synthetic") is True:
+            return False
+        if self._config.trust_of(document.collection, document.path) == EVIDENCE:
             return False
         if not self._session:
             return True

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.config import load
+from core.config import EVIDENCE, load
 from core.redaction import shown
 from runtime.asking import agents, envelope, withholding
 from runtime.asking.envelope import as_shown
@@ -162,6 +162,7 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         sessions = Filters(_trusted(config, "session"), fields=(("project", "=", project),))
         left = [hit for hit in searcher.newest(limit=10, filters=sessions) if not hit.field("parent")]
         chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
+        chosen = [hit for hit in chosen if config.trust_of(hit.collection, hit.path) != EVIDENCE]
         searcher.show(chosen)
     finally:
         connection.close()
