@@ -57,7 +57,10 @@ OURS = {
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "qmd.search.quoting",
+    "runtime.asking.judging",
     "runtime.asking.request",
+    "runtime.validity",
+    "runtime.validity.validity",
 }
 # What a question imports where a resident process answers it.
 WARM = (

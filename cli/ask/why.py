@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+import sys
+
+from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, whole
 from core import config
-from core.errors import NO_RESULTS, OK
+from core.errors import NO_RESULTS, OK, BadInput
 from runtime.asking.wording import behind
 
 TYPE_CHECKING = False
@@ -18,7 +20,11 @@ COMMAND = Command(
     "list decisions and rejections on a topic",
     description=(
         "List decisions and rejections from the inbox, newest first, with their successors. Then list those from\n"
-        "sessions, with the reason, who made them and when. Exit code 67 means: there is no record."
+        "sessions, with the reason, who made them and when. Each says if it still holds. Exit code 67 means: there is\n"
+        "no record.\n"
+        "--conflicts lists notes of the inbox that contradict each other: decisions, rejections and preferences. On a\n"
+        "terminal it asks for each, and one key settles it: n keeps the newer, o the older, b both; s skips, q quits.\n"
+        "--settle ID does the same without a question."
     ),
     words="TOPIC",
     prose=True,
@@ -26,8 +32,22 @@ COMMAND = Command(
     options=(
         Option("-n", "--limit", metavar="N", default=10, convert=whole, help="how many decisions at most (10)"),
         Option("--project", metavar="GLOB", default="", help="only this project: a folder's name, a path or a glob"),
+        Option("--conflicts", help="list notes that contradict each other, and settle them"),
+        Option("--settle", metavar="ID", default="", help="settle this conflict, as --keep says"),
+        Option(
+            "--keep",
+            metavar="WHICH",
+            default="",
+            choices=("newer", "older", "both"),
+            help="which one holds from then on: newer, older or both",
+        ),
     ),
-    examples=('brain why "token refresh"', 'brain why "sqlite or postgres" --project api --json'),
+    examples=(
+        'brain why "token refresh"',
+        'brain why "sqlite or postgres" --project api --json',
+        "brain why --conflicts",
+        "brain why --settle 3fa94c --keep newer",
+    ),
 )
 
 
@@ -36,6 +56,10 @@ def run(args: Args, context: Context) -> int:
     from core.text import printable, printable_value
     from runtime.explaining.why import why
 
+    if args.settle or args.keep:
+        return _settle(args, context)
+    if args.conflicts:
+        return _conflicts(args, context)
     topic = " ".join(args.words)
     context.fields["query_len"] = len(topic)
     envelope = why(context.home, config.load(context.home), topic, project=args.project, limit=args.limit)
@@ -54,8 +78,8 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
         yield from behind(envelope["freshness"], "brain index")
         return
     for found in envelope["decisions"]:
-        mark = "" if found["standing"] else f"  [superseded by {found['superseded_by']}]"
-        yield f"{found['type']}: {found['title']}{mark}"
+        yield f"{found['type']}: {found['title']}"
+        yield from _standing(found)
         yield f"   {found['age']} ({found['date'][:10]}) · {found['uri']}"
         if found["why"]:
             yield f"   why: {found['why']}"
@@ -74,6 +98,7 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
     for found in said:
         for statement in found["statements"]:
             yield f"{statement['type']}{_who(statement)}: {statement['text']}"
+            yield from _standing(statement)
             if statement["why"]:
                 yield f"   why: {statement['why']}"
         yield f"   {found['age']} · {found['title']} · {found['trust']} · {found['uri']}:{found['line']}"
@@ -91,3 +116,100 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
 def _who(statement: dict[str, Any]) -> str:
     by = f" by {statement['by']}" if statement["by"] else ""
     return f"{by} on {statement['date'][:10]}" if statement["date"] else by
+
+
+def _standing(found: dict[str, Any]) -> Iterator[str]:
+    """Yield a line if something speaks against a decision or a statement."""
+    from runtime.validity.validity import words
+
+    if said := words(found["validity"]):
+        yield f"   ! {said}"
+
+
+def _conflicts(args: Args, context: Context) -> int:
+    """List conflicts; on a terminal, let one key settle each."""
+    from core.text import printable_value
+    from runtime.explaining.activity import is_of
+    from runtime.explaining.conflicts import conflicts
+
+    if args.words:
+        raise BadInput("--conflicts takes no topic", "brain why --conflicts --project NAME")
+    found = [each for each in conflicts(context.home) if not args.project or is_of(each["project"] or "", args.project)]
+    found = printable_value(shown(found))
+    context.fields["n_hits"] = len(found)
+    envelope = {"schema": 1, "ok": True, **({} if found else {"error": "no_results"}), "conflicts": found}
+    if args.json:
+        context.emit(envelope)
+        return OK if found else NO_RESULTS
+    if not found:
+        write("No notes contradict each other.\n")
+        return NO_RESULTS
+    asks = sys.stdin.isatty() and sys.stdout.isatty()
+    for number, each in enumerate(found, 1):
+        write("\n".join(_conflict(each, number, len(found))) + "\n")
+        if asks and not _ask(context, each):
+            break
+    if not asks:
+        write("To settle one: brain why --settle ID --keep newer|older|both\n")
+    return OK
+
+
+def _conflict(found: dict[str, Any], number: int, of: int) -> Iterator[str]:
+    project = f" · {found['project']}" if found["project"] else ""
+    yield f"{found['id']}  {number} of {of}{project}: {found['reason']}"
+    for name, side in zip(("newer", "older"), found["sides"], strict=True):
+        yield f"   {name}: {side['type']} of {str(side['date'])[:10]}: {side['title']}  ({side['entry_id']})"
+        if side["why"]:
+            yield f"          why: {side['why']}"
+    yield ""
+
+
+def _ask(context: Context, found: dict[str, Any]) -> bool:
+    """Let one key settle a conflict; return False if no more are to be asked."""
+    from runtime.explaining.conflicts import decide
+
+    write("   keep n(ewer), o(lder), b(oth); s(kip), q(uit)? ")
+    key = _key()
+    keep = {"n": "newer", "o": "older", "b": "both"}.get(key, "")
+    write(f"{keep or ('quit' if key in _QUITS else 'skipped')}\n\n")
+    if keep:
+        done = decide(context.home, found["id"], keep)
+        if done.get("warning"):
+            warn(f"warning: {shown(done['warning'])}")
+    return key not in _QUITS
+
+
+_QUITS = ("q", "\x03", "\x04", "\x1b", "")
+
+
+def _key() -> str:
+    """Return the next key of the terminal, without waiting for Enter."""
+    import termios
+    import tty
+
+    sys.stdout.flush()
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        return sys.stdin.read(1).lower()
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _settle(args: Args, context: Context) -> int:
+    from core.text import printable, printable_value
+    from runtime.explaining.conflicts import decide
+
+    if not (args.settle and args.keep) or args.words:
+        raise BadInput("--settle and --keep go together", "brain why --settle 3fa94c --keep newer")
+    done = printable_value(shown(decide(context.home, args.settle, args.keep)))
+    if args.json:
+        context.emit(done)
+        return OK
+    newer, older = (side["title"] for side in done["sides"])
+    said = {"newer": f"holds: {newer}", "older": f"holds: {older}", "both": f"both hold: {newer}; {older}"}
+    write(printable(f"{done['id']} is settled; {said[done['kept']]}") + "\n")
+    if done.get("warning"):
+        warn(printable(f"warning: {done['warning']}"))
+    return OK

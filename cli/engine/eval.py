@@ -123,12 +123,31 @@ GUARD = Command(
     examples=("brain eval guard --data ../shared/samples", "brain eval guard --data ../shared/samples --json"),
 )
 
-COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUILD, REPORT, COMPARE, GUARD))
+VALIDITY = Command(
+    "eval validity",
+    "ask questions whose answer changed, and count if the newer one comes first",
+    description=(
+        "Write invented sessions as transcripts, index them in a scratch home, and ask questions whose answer changed\n"
+        "or is contradicted. The newer statement has to stand first, and the older one has to be marked with it. Of\n"
+        "two statements that only look alike neither may be marked."
+    ),
+    options=(Option("--half", metavar="HALF", help="choose, exam or all (all)", choices=_HALVES),),
+    examples=("brain eval validity", "brain eval validity --half exam --json"),
+)
+
+COMMAND = Command("eval", "measure how good the answers are", commands=(RUN, BUILD, REPORT, COMPARE, GUARD, VALIDITY))
 
 
 def run(args: Args, context: Context) -> int:
     """Do what the subcommand says."""
-    verbs = {"run": _run, "build": _build, "report": _report, "compare": _compare, "guard": _guard}
+    verbs = {
+        "run": _run,
+        "build": _build,
+        "report": _report,
+        "compare": _compare,
+        "guard": _guard,
+        "validity": _validity,
+    }
     return verbs[args.command.verb](args, context)
 
 
@@ -168,6 +187,26 @@ def _guard(args: Args, context: Context) -> int:
     from cli.engine.eval_output import guard_lines
 
     write("\n".join(map(printable, guard_lines(shown(found)))) + "\n")
+    return OK
+
+
+def _validity(args: Args, context: Context) -> int:
+    import tempfile
+    from pathlib import Path
+
+    from core.home import Home
+    from evals.validity import measure
+
+    with tempfile.TemporaryDirectory(prefix="brain-validity-") as folder:
+        home = Home(f"{folder}/home")
+        home.make()
+        found = measure.measure(home, Path(folder), args.half or "all")
+    if args.json:
+        context.emit(found)
+        return OK
+    from cli.engine.eval_output import validity_lines
+
+    write("\n".join(map(printable, validity_lines(shown(found)))) + "\n")
     return OK
 
 

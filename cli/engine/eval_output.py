@@ -171,3 +171,17 @@ def guard_lines(found: dict[str, Any]) -> Iterator[str]:
         figure = found[name]
         met = {True: "met", False: "missed", None: "not measured"}[figure["met"]]
         yield f"{name.replace('_', ' ')}: {figure['value']} (bar {figure['bar']}): {met}"
+
+
+def validity_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a measurement of validity: each answer that is wrong, the shares by kind, and the bar."""
+    for item in found["items"]:
+        if not item["right"]:
+            yield f"wrong, {item['kind']} ({item['half']}): {item['question']}  {item['saw']}"
+            yield f"  older: {item['older']}"
+            yield f"  newer: {item['newer']}"
+    for kind, share in found["kinds"].items():
+        yield f"{kind}: {share['right']} of {share['of']}"
+    figure = found["newer_first"]
+    met = "met" if figure["met"] else "missed"
+    yield f"newer first and older marked: {figure['right']} of {figure['of']} (bar {figure['bar']}): {met}"

@@ -240,7 +240,7 @@ class Inquiry:
     ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``twins`` has the other
     representation of a hit by the hit's id. ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is
     the report of the reranker, None if none was asked for. ``names`` are those in the question, if some word of it is
-    in no hit; ``missing`` those of them that no hit mentions.
+    in no hit; ``missing`` those of them that no hit mentions. ``validity`` has what still holds, by the hit's id.
     """
 
     if TYPE_CHECKING:
@@ -262,6 +262,7 @@ class Inquiry:
         # The best hits of a question that nothing clearly answers.
         self.nearest: list[Hit] = []
         self.twins: dict[int, Hit] = {}
+        self.validity: dict[int, dict[str, Any]] = {}
         self.names: list[str] = []
         self.missing: list[str] = []
         self.no_day, self.abstained, self.reranks = "", False, False
@@ -464,6 +465,13 @@ def show_matches(asker: Asker, inquiry: Inquiry) -> None:
     asker.open_searcher().show((*inquiry.hits, *inquiry.nearest, *inquiry.twins.values()))
 
 
+def judge_hits(asker: Asker, inquiry: Inquiry) -> None:
+    """Find which hits still hold, and put newer statements before the older ones that they replace."""
+    from runtime.asking import judging
+
+    judging.judge(asker, inquiry)
+
+
 def explain_reranking(asker: Asker, inquiry: Inquiry) -> None:
     """Add to the reason by which model the hits were reranked, or why they were not."""
     del asker
@@ -485,7 +493,16 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     def entries(hits: list[Hit]) -> list[dict[str, Any]]:
         twins, explain, span = inquiry.twins, inquiry.request.explain, inquiry.span
         return [
-            envelope.entry(rank, hit, asker.config, inquiry.now, twin=twins.get(hit.id), explain=explain, span=span)
+            envelope.entry(
+                rank,
+                hit,
+                asker.config,
+                inquiry.now,
+                twin=twins.get(hit.id),
+                explain=explain,
+                span=span,
+                validity=inquiry.validity.get(hit.id),
+            )
             for rank, hit in enumerate(hits, 1)
         ]
 
@@ -547,6 +564,7 @@ CONCLUDE: Table = (
     (lambda inquiry: bool(inquiry.hits or inquiry.nearest) and inquiry.mode != "time", quote_answers),
     (lambda inquiry: bool(inquiry.missing and inquiry.hits), require_names),
     (lambda inquiry: inquiry.mode == "time" or bool(inquiry.twins), show_matches),
+    (lambda inquiry: bool(inquiry.hits), judge_hits),
     (lambda inquiry: inquiry.reranked is not None, explain_reranking),
     (lambda inquiry: not inquiry.hits, explain_absence),
 )

@@ -119,10 +119,12 @@ def entry(
     twin: Hit | None = None,
     explain: bool = False,
     span: Span | None = None,
+    validity: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
 
-    ``twin`` is the other representation of the hit. ``span`` is the date that the question names.
+    ``twin`` is the other representation of the hit. ``span`` is the date that the question names. ``validity`` is the
+    verdict of ``runtime.validity`` about the hit, None if it was not looked for.
     """
     days, label = age(hit.date, now)
     source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
@@ -162,6 +164,14 @@ def entry(
         other = off_date(dates_asked(span)) if span is not None and is_off else None
         said = (successor and f"superseded by {successor}", other, age_warning(days))
         result["warning"] = "; ".join(filter(None, said))
+    if validity is None:
+        by = [{"entry_id": successor}] if successor else []
+        validity = {"state": "superseded" if by else "unknown", "by": by}
+    result["validity"] = validity
+    if validity["by"] and not successor:
+        from runtime.validity.validity import words
+
+        result["warning"] = "; ".join(filter(None, (words(validity), result.get("warning"))))
     if not hit.dated:
         result["date_source"] = "mtime"
     if twin is not None:

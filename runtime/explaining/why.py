@@ -29,6 +29,7 @@ from runtime.asking.request import echoed, project_glob, validate
 from runtime.distill.distillate import SECTIONS, WORDS
 from runtime.distill.transcript import TURN
 from runtime.distill.words import stem, words
+from runtime.explaining import standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,8 +80,8 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
 
     ``decisions`` are the inbox's decisions and rejections on the topic, newest first; ``standing`` is false where
     another took their place, which is there too, whatever its words. ``evidence`` is what distilled documents and
-    sessions say of it, each with its ``statements``: decisions and rejections with their reason, who and when. Raises
-    BadQuery, EngineMissing and what SQLite's failures are translated into.
+    sessions say of it, each with its ``statements``: decisions and rejections with their reason, who and when. Each has
+    its ``validity``. Raises BadQuery, EngineMissing and what SQLite's failures are translated into.
     """
     if not topic.strip():
         raise BadQuery("the topic is empty", 'brain why "token refresh"')
@@ -102,6 +103,15 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
         searcher.show((*newest, *(hit for hit, _ in evidence)))
+        answered = {
+            "decisions": [_decision(hit, config, now, there) for hit in newest],
+            "evidence": [{**_item(hit, config, now), "statements": said} for hit, said in evidence],
+        }
+        standing.judge_reasons(
+            connection,
+            answered,
+            {found["uri"]: hit.id for found, (hit, _) in zip(answered["evidence"], evidence, strict=True)},
+        )
         fresh = Freshness(home, config, connection)
         if fresh.complete and not newest and not evidence:
             absence.require_indexed(home, config, connection)
@@ -112,9 +122,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": echoed(topic), "freshness": fresh.envelope()}
     if not newest and not evidence:
         envelope["error"] = "no_results"
-    envelope["decisions"] = [_decision(hit, config, now, there) for hit in newest]
-    envelope["evidence"] = [{**_item(hit, config, now), "statements": said} for hit, said in evidence]
-    return envelope
+    return {**envelope, **answered}
 
 
 def _about(found: Iterable[Hit]) -> list[Hit]:

@@ -201,12 +201,24 @@ def _trace(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict[s
 
 
 def _why(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    if given["conflicts"]:
+        return _conflicts(home, given.get("project") or "", fields)
     from runtime.explaining.why import why
 
     limit = _between(given["limit"], 1, _MOST_HITS)
     envelope = why(home, load(home), given["topic"], project=given.get("project") or "", limit=limit)
     fields["n_hits"] = len(envelope["decisions"]) + len(envelope["evidence"])
     return envelope
+
+
+def _conflicts(home: Home, project: str, fields: dict[str, Any]) -> dict[str, Any]:
+    from runtime.explaining.activity import is_of
+    from runtime.explaining.conflicts import conflicts
+
+    found = [each for each in conflicts(home) if not project or is_of(each["project"] or "", project)]
+    fields["n_hits"] = len(found)
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, "conflicts": found}
+    return envelope if found else {**envelope, "error": "no_results"}
 
 
 def _inbox(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
@@ -345,11 +357,15 @@ _ALL = (
         " propose an approach." + _EVIDENCE,
         _schema(
             {
-                "topic": {"type": "string", "description": "A few words, not the whole question"},
+                "topic": {"type": "string", "default": "", "description": "A few words, not the whole question"},
+                "conflicts": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "Instead of a topic: the user's notes that contradict each other, with both sides",
+                },
                 "project": _NARROW["project"],
                 "limit": {"type": "number", "default": 10, "description": "How many decisions at most (1-50)"},
             },
-            "topic",
         ),
         _why,
         "why",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
 from runtime.asking import agents
+from runtime.validity import validity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,11 +88,14 @@ def origin(envelope: dict[str, Any]) -> str:
 
 
 def decided(envelope: dict[str, Any]) -> str:
+    if "conflicts" in envelope:
+        return _contradictions(envelope["conflicts"])
     items = []
     for found in envelope["decisions"]:
         standing = "stands" if found["standing"] else f"superseded by {agents.line(str(found['superseded_by']), 60)}"
         items.append(f"{agents.line(str(found['type']), 20)} ({standing}): {agents.line(found['title'], 120)}")
         items.append(f"   {_label(found)} · {agents.line(found['uri'], 200)}")
+        items += _standing(found)
         if found["why"]:
             items.append(f"   {agents.MARK}why: {agents.line(found['why'])}")
         if found["alternatives"]:
@@ -102,7 +106,26 @@ def decided(envelope: dict[str, Any]) -> str:
         items.append(f"evidence: {agents.line(found['title'], 120)}")
         items.append(f"   {_label(found)} · {agents.line(found['uri'], 200)}:{found['line']}")
         items.append(f"   {agents.MARK}{agents.line(found['snippet'], _SNIPPET)}")
+        for statement in found["statements"]:
+            items += _standing(statement)
     return agents.block(items)
+
+
+def _contradictions(found: Sequence[dict[str, Any]]) -> str:
+    items = []
+    for each in found:
+        items.append(f"conflict {each['id']}: {agents.line(each['reason'], 200)}")
+        for side in each["sides"]:
+            head = f"{agents.line(str(side['type']), 20)} of {str(side['date'])[:10]}"
+            items.append(f"   {agents.MARK}{head}: {agents.line(str(side['title']), 120)}")
+    asks = "Both sides stand; only the user settles one: brain why --settle ID --keep newer, older or both."
+    return f"{agents.block(items)}\n{asks}"
+
+
+def _standing(found: dict[str, Any]) -> list[str]:
+    """Return a line if something speaks against a decision or a statement."""
+    said = validity.words(found["validity"])
+    return [f"   ! {agents.line(said, _SNIPPET)}"] if said else []
 
 
 def kept(envelope: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from core.text import printable_value
 from runtime.capture import entries
 from runtime.capture.capture import capture, refuse_secrets
 from runtime.capture.inbox import TYPES
-from runtime.explaining.conflicts import settle
+from runtime.explaining.conflicts import hold_together, settle
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -45,10 +45,15 @@ def view(visit: Visit) -> Page:
 
 
 def _settle(visit: Visit) -> Page:
-    """Let the entry ``holds`` take the place of the entry ``yields``: a conflict of `/why`."""
+    """Let the entry ``holds`` take the place of the entry ``yields``, or both hold: a conflict of `/why`."""
     holds, yields = visit.field("holds"), visit.field("yields")
-    warning = settle(visit.home, holds, yields)
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "holds": holds, "superseded": yields}
+    envelope: dict[str, Any]
+    if visit.field("both"):
+        warning = hold_together(visit.home, holds, yields)
+        envelope = {"schema": 1, "ok": True, "holds": holds, "holds_with": yields}
+    else:
+        warning = settle(visit.home, holds, yields)
+        envelope = {"schema": 1, "ok": True, "holds": holds, "superseded": yields}
     if warning:
         envelope["warning"] = printable_value(warning)
     return Page("inbox", "Inbox", envelope, {}, "inbox", {"verb": "settle"}, then="/why?settled=1")

@@ -10,7 +10,7 @@ from core.errors import BadInput
 from core.home import Home
 from runtime.capture import entries, inbox
 from runtime.capture.capture import capture
-from runtime.explaining.conflicts import conflicts, settle
+from runtime.explaining.conflicts import conflicts, decide, settle
 from tests.runtime.index_fixture import Shelf
 
 
@@ -34,6 +34,9 @@ CASES: list[tuple[str, Any, Any]] = [
         ("Keep jobs in SQLite", "decision", {"alternatives": ["Redis for jobs"]}),
         ("Redis for jobs", "rejected", {}),
     ),
+    ("opposite", ("Always squash commits", "preference", {}), ("Never squash commits", "preference", {})),
+    ("replaced", ("The timeout is 30 seconds", "decision", {}), ("The timeout is 90 seconds", "decision", {})),
+    ("", ("The timeout of reads is 30 s", "decision", {}), ("The timeout of writes is 90 s", "decision", {})),
 ]
 
 
@@ -77,3 +80,30 @@ def test_settling_says_so_in_both_entries(home: Home) -> None:
         settle(home, kept, gone)
     with pytest.raises(BadInput):
         settle(home, kept, kept)
+
+
+@pytest.mark.parametrize("keep", ["newer", "older", "both"])
+def test_a_conflict_is_settled_by_its_id_and_does_not_come_back(home: Home, keep: str) -> None:
+    Shelf(home)
+    older, newer = note(home, "Redis for jobs", "rejected"), note(home, "Redis for jobs", "decision")
+    (found,) = conflicts(home)
+    assert found["id"] == conflicts(home)[0]["id"]
+    done = decide(home, found["id"], keep)
+    assert (done["kept"], [side["entry_id"] for side in done["sides"]]) == (keep, [newer, older])
+    gone = {"newer": [older], "older": [newer], "both": []}[keep]
+    assert [each for each in (older, newer) if entries.find(home, each).field("superseded_by")] == gone
+    assert conflicts(home) == []
+    with pytest.raises(BadInput):
+        decide(home, found["id"], keep)
+
+
+def test_two_that_hold_both_may_contradict_a_third(home: Home) -> None:
+    Shelf(home)
+    note(home, "Redis for jobs", "rejected")
+    note(home, "Redis for jobs", "decision")
+    decide(home, conflicts(home)[0]["id"], "both")
+    third = note(home, "Redis for jobs", "rejected")
+    (found,) = conflicts(home)
+    assert third in {side["entry_id"] for side in found["sides"]}
+    decide(home, found["id"], "both")
+    assert conflicts(home) == []

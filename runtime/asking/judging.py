@@ -1,0 +1,93 @@
+"""Which hits still hold: each gets its validity, and a newer statement comes before the older one that it replaces."""
+
+from __future__ import annotations
+
+from runtime.asking.envelope import uri
+from runtime.validity import validity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from qmd.search.snippets import Hit
+    from runtime.asking.ask import Asker, Inquiry
+
+# Collections whose documents say what holds: a page or an article says what its writer held.
+_TRUSTED = ("session", "note", "distilled")
+_PERSON, _AGENT = "you", "agent"
+# Lines of a note that give reasons.
+_REASONS = ("Why: ", "Alternatives:", "- ")
+
+
+def judge(asker: Asker, inquiry: Inquiry) -> None:
+    """Find the validity of each hit, and put newer statements before the older ones that they replace."""
+    trusts = {name: folder.trust for name, folder in asker.config.collections.items()}
+    hits = [hit for hit in inquiry.hits if trusts.get(hit.collection) in _TRUSTED]
+    claims = {hit.id: claim_of(hit) for hit in hits}
+    sides: dict[object, list[validity.Side]] = {}
+    if validity.may_differ(claims.values()):
+        from runtime.validity.statements import stems, tokenize
+
+        # Lines about something else are left out.
+        asked = stems(tokenize(inquiry.question))
+        sides = validity.judge([claim_of(hit, asked) for hit in hits])
+        if sides:
+            inquiry.hits = _newer_first(inquiry.hits, sides, asked)
+    for hit in inquiry.hits:
+        inquiry.validity[hit.id] = validity.verdict(claims.get(hit.id), sides.get(hit.id, ()))
+
+
+def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
+    """Return what a hit says: what was said in the lines that it quotes, or a note's title and text.
+
+    With ``asked``, only quotes that hold one of these stems.
+    """
+    project, kind, successor, entry = hit.texts("project", "type", "superseded_by", "session_id")
+    title, heard = hit.title, []
+    if not hit.is_clean:
+        from core.redaction import shown
+
+        title = shown(title)
+    if hit.quotes:
+        about = [quote for quote in hit.quotes if not asked or _holds(quote.text.lower(), asked)]
+        lines = [(quote.line, quote.text) for quote in about if quote.who == _PERSON]
+        heard = [(quote.line, quote.text) for quote in about if quote.who == _AGENT]
+    else:
+        text = "\n".join(line for line in hit.snippet.split("\n") if not line.startswith(("#", *_REASONS)))
+        lines = [(hit.line, f"{title}\n{text}")]
+    return validity.Claim(
+        hit.id,
+        uri(hit.collection, hit.path),
+        hit.date,
+        lines,
+        heard=heard,
+        project=project or "",
+        negative=kind == "rejected",
+        entry=entry or "",
+        successor=successor or "",
+    )
+
+
+def _newer_first(hits: list[Hit], sides: dict[object, list[validity.Side]], asked: frozenset[str]) -> list[Hit]:
+    """Return the hits with each that took another's place, or contradicts it later, directly above that one.
+
+    The older statement has to be about what is asked.
+    """
+    from runtime.validity.statements import stems, tokenize
+
+    by_id = {hit.id: hit for hit in hits}
+    ordered = list(hits)
+    for hit in hits:
+        for side in sides.get(hit.id, ()):
+            newer: Any = side.claim.key
+            if side.claim.at < hit.date or newer not in by_id or asked.isdisjoint(stems(tokenize(side.own))):
+                continue
+            if ordered.index(by_id[newer]) > ordered.index(hit):
+                ordered.remove(by_id[newer])
+                ordered.insert(ordered.index(hit), by_id[newer])
+            break
+    return ordered
+
+
+def _holds(text: str, words: frozenset[str]) -> bool:
+    return any(word in text for word in words)

@@ -1,0 +1,120 @@
+"""What still holds of decisions, statements and fixes: their words against later words, their files against the disk.
+
+``runtime.validity`` decides. This module collects what it decides by: the claims of results, and the files that a text
+names, if the session or the project has them.
+"""
+
+from __future__ import annotations
+
+from os.path import isabs, isfile, join
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from qmd.index.actions import table
+from qmd.index.actions.action import FAILED, FILE_KINDS
+from runtime.explaining import file_changes
+from runtime.validity import validity
+from runtime.validity.statements import tokenize
+from runtime.validity.validity import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import apsw
+
+# Files of one claim that are looked at: each may cost a call of git.
+_MOST_FILES = 5
+_GONE = ("changed", "gone")
+
+
+def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: dict[str, int]) -> None:
+    """Give each decision and each statement of ``brain why`` its ``validity``. Raises apsw.Error.
+
+    ``ids`` has the documents of the evidence by their uris.
+    """
+    claims: list[Claim] = []
+    for at, found in enumerate(envelope["decisions"]):
+        successor = "" if found["standing"] else found["superseded_by"] or ""
+        lines = [(found["line"] or 1, found["title"])]
+        claims.append(_claim(("decision", at), found, found, lines, entry=found["entry_id"] or "", successor=successor))
+    for at, found in enumerate(envelope["evidence"]):
+        for number, said in enumerate(found["statements"]):
+            lines = [(found["line"], said["text"])]
+            claims.append(_claim(("evidence", at, number), found, said, lines))
+    sides = validity.judge(claims)
+    known = {claim.key: claim for claim in claims}
+
+    def verdict(key: object, text: str, found: dict[str, Any], at: int) -> Any:
+        paths = named_files(connection, text, found["project"] or "", ids.get(found["uri"], 0))
+        changed, looked_at = changed_files(paths, at)
+        return validity.verdict(known[key], sides.get(key, ()), changed, known=looked_at)
+
+    for at, found in enumerate(envelope["decisions"]):
+        text = f"{found['title']} {found['why'] or ''}"
+        found["validity"] = verdict(("decision", at), text, found, known["decision", at].at)
+    for at, found in enumerate(envelope["evidence"]):
+        for number, said in enumerate(found["statements"]):
+            key = ("evidence", at, number)
+            said["validity"] = verdict(key, f"{said['text']} {said['why'] or ''}", found, known[key].at)
+        found["validity"] = validity.verdict(None, ())
+
+
+def _claim(
+    key: object, found: dict[str, Any], said: dict[str, Any], lines: list[tuple[int, str]], **more: str
+) -> Claim:
+    """Return a claim of a result ``found``; ``said`` has its type, and by whom and when it was said."""
+    date = clock.parse_iso(_iso(said.get("date") or "")) or clock.parse_iso(found["date"]) or 0
+    by_agent = said.get("by") == "agent"
+    return Claim(
+        key,
+        found["uri"],
+        date,
+        () if by_agent else lines,
+        heard=lines if by_agent else (),
+        project=found["project"] or "",
+        negative=said["type"] == "rejected",
+        **more,
+    )
+
+
+def _iso(date: str) -> str:
+    """Return the time of a turn ("2026-05-01 08:00") as ISO 8601, other texts as they are."""
+    return f"{date.replace(' ', 'T')}:00Z" if len(date) == len("2026-05-01 08:00") else date
+
+
+def named_files(connection: apsw.Connection, text: str, project: str, document: int = 0) -> list[str]:
+    """Return the absolute paths of files that a text names, if they are in the project or the session touched them.
+
+    Raises apsw.Error.
+    """
+    names = [word for word in tokenize(text) if "." in word.strip(".") and not word[0].isdigit() and ":" not in word]
+    if not names:
+        return []
+    found: dict[str, None] = {}
+    if document:
+        touched = table.of_documents(connection, (document,), FILE_KINDS)
+        for each in touched:
+            if each.outcome != FAILED and any(_is_named(each.subject.lower(), name) for name in names):
+                found[each.subject if isabs(each.subject) else join(each.folder or project, each.subject)] = None
+    for name in names:
+        for spelled in (name, _as_written(text, name)):
+            path = spelled if isabs(spelled) else join(project, spelled) if project else ""
+            if path and isfile(path):
+                found[path] = None
+    return [path for path in found if isabs(path)][:_MOST_FILES]
+
+
+def changed_files(paths: Iterable[str], at: int) -> tuple[list[str], bool]:
+    """Return (files that are others than at ``at``, or gone; True if each file's state is known)."""
+    states = file_changes.since(paths, at)
+    changed = [each["path"] for each in states if each["state"] in _GONE]
+    return changed, bool(states) and all(each["state"] == "unchanged" for each in states)
+
+
+def _is_named(subject: str, name: str) -> bool:
+    return subject == name or subject.endswith(f"/{name}") or name.endswith(f"/{subject}")
+
+
+def _as_written(text: str, name: str) -> str:
+    at = text.lower().find(name)
+    return text[at : at + len(name)] if at >= 0 else name

@@ -1,0 +1,73 @@
+"""An answer puts the newer statement first and marks the older one with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from tests.runtime.index_fixture import Shelf
+
+DAY = 86_400
+OLD, NEW = 20_000 * DAY, 20_060 * DAY
+QUESTION = "what is the request timeout of the ingest client"
+OLDER = "The request timeout of the ingest client is 30 seconds."
+NEWER = "Set the request timeout of the ingest client to 90 seconds."
+
+
+def session(shelf: Shelf, name: str, text: str, date: int, project: str = "/srv/api", **meta: Any) -> None:
+    body = f"## [1] user · 2026-01-01 08:00\n\n{text}\n\n## [2] assistant · 2026-01-01 08:01\n\nAll right."
+    shelf.put(
+        "brain", f"{name}.md", body, date=date, ended=date, session_id=name, source="claude", turns=2,
+        project=project, **meta,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def shelf(home: Home) -> Shelf:
+    found = Shelf(home)
+    for number in range(6):
+        session(found, f"other{number}", f"Please rename helper {number} of the loader.", OLD)
+    return found
+
+
+def test_the_newer_statement_comes_first_and_the_older_is_marked(shelf: Shelf) -> None:
+    session(shelf, "a", f"{OLDER} {OLDER}", OLD)
+    session(shelf, "b", NEWER, NEW)
+    hits = shelf.ask(QUESTION)["hits"]
+    assert [hit["uri"] for hit in hits[:2]] == ["qmd://brain/b.md", "qmd://brain/a.md"]
+    assert (hits[0]["validity"]["state"], hits[1]["validity"]["state"]) == ("current", "superseded")
+    (side,) = hits[1]["validity"]["by"]
+    assert (side["uri"], side["text"]) == ("qmd://brain/b.md", NEWER)
+    assert hits[1]["warning"].startswith(f"superseded by “{NEWER}”")
+
+
+def test_the_same_in_another_project_is_left_alone(shelf: Shelf) -> None:
+    session(shelf, "a", OLDER, OLD)
+    session(shelf, "b", NEWER, NEW, project="/srv/web")
+    assert {hit["validity"]["state"] for hit in shelf.ask(QUESTION)["hits"]} <= {"current", "unknown"}
+
+
+def test_a_note_and_a_session_contradict_each_other(shelf: Shelf) -> None:
+    session(shelf, "a", "Use GraphQL for the partner API.", OLD)
+    shelf.put(
+        "inbox", "2026/01/n1.md", "Use GraphQL for the partner API.", date=NEW, session_id="n1", source="note",
+        type="rejected", title="Use GraphQL for the partner API.", project="/srv/api",
+    )  # fmt: skip
+    hits = {hit["uri"]: hit["validity"] for hit in shelf.ask("graphql for the partner api")["hits"]}
+    assert hits["qmd://brain/a.md"]["state"] == "contradicted"
+    assert hits["qmd://inbox/2026/01/n1.md"]["by"][0]["uri"] == "qmd://brain/a.md"
+
+
+def test_a_secret_of_a_side_is_shown_nowhere(shelf: Shelf) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    session(shelf, "a", OLDER, OLD)
+    session(shelf, "b", f"{NEWER[:-1]}, token {secret}.", NEW)
+    assert secret not in str(shelf.ask(QUESTION))
+
+
+def test_pages_and_articles_replace_nothing(shelf: Shelf) -> None:
+    session(shelf, "a", OLDER, OLD)
+    shelf.put("kb-raw", "x.md", NEWER, date=NEW, title="Timeouts", project="/srv/api")
+    assert not [hit for hit in shelf.ask(QUESTION)["hits"] if hit["validity"]["by"]]
