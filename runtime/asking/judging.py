@@ -21,8 +21,7 @@ _REASONS = ("Why: ", "Alternatives:", "- ")
 
 def judge(asker: Asker, inquiry: Inquiry) -> None:
     """Find the validity of each hit, and put newer statements before the older ones that they replace."""
-    trusts = {name: folder.trust for name, folder in asker.config.collections.items()}
-    hits = [hit for hit in inquiry.hits if trusts.get(hit.collection) in _TRUSTED]
+    hits = [hit for hit in inquiry.hits if asker.config.trust_of(hit.collection, hit.path) in _TRUSTED]
     claims = {hit.id: claim_of(hit) for hit in hits}
     sides: dict[object, list[validity.Side]] = {}
     if validity.may_differ(claims.values()):
