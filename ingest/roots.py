@@ -123,6 +123,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "kimi": (("KIMI_SHARE_DIR", "~/.kimi", ("sessions",)), ("KIMI_CODE_HOME", "~/.kimi-code", ("sessions",))),
     "omp": (("", "~/.omp/agent", ("sessions",)),),
     "vscode": _of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+    "junie": (("", "~/.junie", ("sessions",)),),
     "windsurf": (("", "~", (".windsurf/transcripts", ".codeium/windsurf/cascade")),),
     "shell": (
         ("HISTFILE", "", ()),
@@ -172,6 +173,7 @@ RESUME = {
     **dict.fromkeys(("crush", "continuedev", "vscode", "windsurf", "chatgpt", "claudeai"), ("", "")),
     "kimi": ("kimi --session", ""),
     "omp": ("omp --resume", ""),
+    "junie": ("junie --resume --session-id", ""),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

@@ -105,6 +105,7 @@ TRANSCRIPTS = {
     "omp": ".omp/agent/sessions/--p--/2026-01-02T03-04-05-000Z_5f0c0000.jsonl",
     "vscode": ".config/Code/User/workspaceStorage/5f0c/chatSessions/5f0c0000.json",
     "windsurf": ".windsurf/transcripts/5f0c0000.jsonl",
+    "junie": ".junie/sessions/session-260101-100000-5f0c/events.jsonl",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

@@ -52,6 +52,12 @@ ODD: dict[str, tuple[str, Any]] = {
     "kimi": ("s1/context.jsonl", lambda odd: [
         {"role": "assistant", "content": odd, "tool_calls": odd}, {"role": "tool", "content": odd}, odd,
         {"role": "user", "content": "Still here"}]),
+    "junie": ("s1/events.jsonl", lambda odd: [
+        {"kind": "SessionA2uxEvent", "event": {"agentEvent": odd}}, odd,
+        {"kind": "SessionA2uxEvent", "event": {"agentEvent": {
+            "kind": "FileChangesBlockUpdatedEvent", "stepId": odd, "changes": odd, "status": odd}}},
+        {"kind": "UserAsyncResponseEvent", "entries": odd, "timestampMs": odd},
+        {"kind": "UserPromptEvent", "prompt": "Still here"}]),
     "windsurf": ("s1.jsonl", lambda odd: [
         {"type": "planner_response", "planner_response": odd},
         {"type": "code_action", "code_action": {"path": odd}}, odd,

@@ -1,0 +1,1 @@
+"""Junie: JetBrains' agent, in its editors and in the terminal."""
