@@ -127,8 +127,6 @@ CREATE TABLE IF NOT EXISTS brain_actions (
   folder TEXT NOT NULL,
   outcome TEXT NOT NULL,
   status INTEGER,
-  duration INTEGER,
-  span TEXT NOT NULL,
   error TEXT NOT NULL,
   note TEXT NOT NULL,
   fix INTEGER,

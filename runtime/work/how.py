@@ -10,7 +10,7 @@ from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, OK
 from qmd.index.actions.normal_forms import command, programs
 from runtime.asking.request import echoed
-from runtime.work.scope import answer, seconds, where
+from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -27,16 +27,15 @@ _A_PROJECT = 4
 class _Runs:
     """The runs of one command in one project."""
 
-    __slots__ = ("durations", "failed", "last", "ok", "project", "unknown")
+    __slots__ = ("failed", "last", "ok", "project", "unknown")
 
     def __init__(self, project: str) -> None:
         self.project = project
         self.ok = self.failed = self.unknown = 0
         # (succeeded, at, document, number) of the newest run, one that succeeded before all.
         self.last = (False, 0, 0, 0)
-        self.durations: list[int] = []
 
-    def add(self, outcome: str, at: int, document: int, number: int, duration: int | None) -> None:
+    def add(self, outcome: str, at: int, document: int, number: int) -> None:
         """Count one run."""
         if outcome == OK:
             self.ok += 1
@@ -45,8 +44,6 @@ class _Runs:
         else:
             self.unknown += 1
         self.last = max(self.last, (outcome == OK, at, document, number))
-        if duration is not None and outcome == OK:
-            self.durations.append(duration)
 
 
 def how(home: Home, config: Config, words: list[str], **within: Any) -> dict[str, Any]:
@@ -69,16 +66,16 @@ def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
     rows = list(table.runs(scope.connection, name, scope.since, rest))
     if not rows:  # the program is not the first of its command line
         others = table.runs_with(scope.connection, words, scope.since)
-        rows = [row[:6] for row in others if name in programs(row[6])]
+        rows = [row[:5] for row in others if name in programs(row[5])]
     kept = [row for row in rows if scope.holds(row[1])]
     scope.load(row[1] for row in kept)
     groups: dict[tuple[int, str], _Runs] = {}
-    for key, document, number, outcome, at, duration in kept:
+    for key, document, number, outcome, at in kept:
         project = scope.origin(document).project
         group = groups.get((key, project))
         if group is None:
             group = groups[key, project] = _Runs(project)
-        group.add(outcome, at, document, number, duration)
+        group.add(outcome, at, document, number)
     newest: dict[str, tuple[bool, int, int, int]] = {}
     for group in groups.values():
         newest[group.project] = max(group.last, newest.get(group.project, group.last))
@@ -112,14 +109,12 @@ def _spread(groups: list[_Runs]) -> list[_Runs]:
 
 def _shown(scope: Scope, group: _Runs) -> dict[str, Any]:
     done = table.one(scope.connection, group.last[2], group.last[3])
-    durations = sorted(group.durations)
     return {
         "command": done.subject,
         "folder": done.folder,
         "ok": group.ok,
         "failed": group.failed,
         "unknown": group.unknown,
-        "duration_ms": durations[len(durations) // 2] if durations else None,
         "note": done.note if done.outcome == FAILED else "",
         **scope.place(done),
     }
@@ -139,8 +134,7 @@ def lines(envelope: dict[str, Any]) -> list[str]:
         said.append(f"  $ {one_line(each['command'], _SHOWN)}")
         counts = [f"{each[name]} {name}" for name in ("ok", "failed") if each[name]]
         counts += [f"{each['unknown']} with unknown outcome"] if each["unknown"] else []
-        took = seconds(each["duration_ms"])
-        said.append(f"    {', '.join(counts)}{f' · takes {took}' if took else ''} · {where({**each, 'project': ''})}")
+        said.append(f"    {', '.join(counts)} · {where({**each, 'project': ''})}")
         if each["note"]:
             said.append(f"    ! {one_line(each['note'], 160)}")
     if envelope["different"] > len(found):

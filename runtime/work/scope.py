@@ -126,11 +126,3 @@ def where(found: dict[str, Any]) -> str:
     """Return the place of a result in one line."""
     project = str(found["project"]).rstrip("/").rpartition("/")[2]
     return " · ".join(filter(None, (found["age"], project, f"{found['uri']}:{found['line']}")))
-
-
-def seconds(duration: int | None) -> str:
-    """Return a duration in ms as people say it, "" for None."""
-    if duration is None:
-        return ""
-    whole = duration / 1000
-    return f"{whole:.0f} s" if whole < 120 else f"{whole / 60:.0f} min"

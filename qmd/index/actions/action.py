@@ -15,7 +15,7 @@ class Action(NamedTuple):
 
     ``line`` counts from 1, in the whole file. ``at`` is epoch seconds, of the turn. ``name`` is the program, the file's
     own name or the tool; ``key`` identifies the command or file, ``plain`` the command without options (0: no variant).
-    ``status`` is the exit status, ``duration`` ms. ``span`` is what an edit replaced and wrote: lines and hash each.
+    ``status`` is the exit status.
     ``error`` is the signature of a failure, ``note`` its line as it was, or the reason of a decision. ``fix`` is the
     number of the action with which the same succeeded later. ``document`` is the id of the document, ``number`` the
     place in it: both are 0 until the action is in the index.
@@ -32,8 +32,6 @@ class Action(NamedTuple):
     folder: str
     outcome: str
     status: int | None
-    duration: int | None
-    span: str
     error: str
     note: str
     fix: int | None

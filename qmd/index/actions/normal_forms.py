@@ -241,7 +241,8 @@ _GENERIC = re.compile(
 )
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "`": "'"})
 _OUT = (
-    (re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>)\]]+"), "<url>"),
+    # A mark in place of a secret is a part of its address.
+    (re.compile(r"\b[a-z][a-z0-9+.-]*://(?:\[redacted:[^\]\n]*\]|[^\s'\"<>)\]])+"), "<url>"),
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.]+"), "<address>"),
     (re.compile(r"(?:\b(?:\d{1,3}\.){3}\d{1,3}|\blocalhost|\[::1?\]):\d+\b|\b(?:\d{1,3}\.){3}\d{1,3}\b"), "<address>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<hash>"),

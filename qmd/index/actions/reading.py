@@ -39,7 +39,6 @@ _CALL = re.compile(r"^- ([A-Za-z][\w.-]{0,80})(?: \([^)\n]*\))?(?:: ?(.*))?$")
 _SUFFIX = re.compile(r" \((?:lines \d+-\d+|from line \d+|\d+ edits|new|deleted)\)$")
 _PATCHED = re.compile(r"(?m)^ *\*\*\* (Update|Add|Delete) File: (.+)$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_TOOK = re.compile(r"^took (\d+(?:\.\d+)?) s$")
 _ANSWER = re.compile(r"^answer(?: to “(.*)”)?: (.+)$")
 _CITED = re.compile(r"^- (.+?)((?: \[\d+\])+)$")
 _MACHINES = frozenset(("assistant", "commentary", "subagent"))
@@ -77,7 +76,7 @@ def read(text: str, fields: dict[str, Any], date: int) -> Sequence[Action]:
 def _spoken(line: int, turn: int, at: int, kind: str, name: str, subject: str, why: str, folder: str) -> Action:
     subject, why = subject[:_SUBJECT], why[:_SUBJECT]
     key = normal_forms.key(subject.lower())
-    return Action(line, turn, at, kind, name, subject, key, 0, folder, OK, None, None, "", "", why, None)
+    return Action(line, turn, at, kind, name, subject, key, 0, folder, OK, None, "", why, None)
 
 
 def _statements(text: str, date: int) -> Iterator[Action]:
@@ -105,12 +104,11 @@ class _Call:
 class _Outcome:
     """What the lines under a call say came of it."""
 
-    __slots__ = ("duration", "errors", "folder", "is_known", "is_refused", "status")
+    __slots__ = ("errors", "folder", "is_known", "is_refused", "status")
 
     def __init__(self, call: _Call, *, is_known: bool) -> None:
         self.errors: list[str] = []
         self.status: int | None = None
-        self.duration: int | None = None
         self.folder = ""
         self.is_refused = False
         self.is_known = is_known
@@ -126,8 +124,6 @@ class _Outcome:
                 self.is_known = True
             elif detail == "rejected by the user":
                 self.is_refused = True
-            elif detail.startswith("took ") and (match := _TOOK.match(detail)):
-                self.duration = round(float(match[1]) * 1000)
             elif detail.startswith("in "):
                 self.folder = detail[3:]
 
@@ -247,7 +243,7 @@ class _Session:
             return
         if "*** Begin Patch" in text:
             for verb, path in _PATCHED.findall(text)[:_MOST_FILES]:
-                self._file(call.line, CREATE if verb == "Add" else EDIT, path.strip(), outcome, "")
+                self._file(call.line, CREATE if verb == "Add" else EDIT, path.strip(), outcome)
             return
         parsed = normal_forms.command(text)
         folder = self._folder(parsed.folder, outcome.folder)
@@ -262,26 +258,23 @@ class _Session:
         self._add(
             Action(
                 call.line, self._turn, self._at, COMMAND, parsed.tool[:80], " ".join(text.split())[:_SUBJECT],
-                normal_forms.key(parsed.normal), plain, folder, found, outcome.status, outcome.duration, "",
-                error, note, None,
+                normal_forms.key(parsed.normal), plain, folder, found, outcome.status, error, note, None,
             )
         )  # fmt: skip
         if found != FAILED:
             for path in parsed.reads:
                 at = path if path.startswith(("/", "~")) else f"{folder}/{path}" if folder else path
-                self._file(call.line, READ, at, outcome, "")
+                self._file(call.line, READ, at, outcome)
 
     def _touch(self, call: _Call, tool: str, kind: str, outcome: _Outcome) -> None:
         many = tool in ("apply_patch", "read_many_files")
-        spans = [each for each in call.details if each.startswith("span ")]
-        span = "; ".join(each[5:] for each in spans)[:2000]
         for given in (call.given.split(", ") if many else [call.given])[:_MOST_FILES]:
             path = _SUFFIX.sub("", given)
             is_new = given.endswith(" (new)") or tool in CREATES
             if path and not path.startswith("…"):
-                self._file(call.line, CREATE if is_new else kind, path, outcome, span)
+                self._file(call.line, CREATE if is_new else kind, path, outcome)
 
-    def _file(self, line: int, kind: str, path: str, outcome: _Outcome, span: str) -> None:
+    def _file(self, line: int, kind: str, path: str, outcome: _Outcome) -> None:
         whole = path if path.startswith(("/", "~")) or path[1:3] == ":\\" else f"{self._project}/{path}"
         if "/./" in whole or "/../" in whole or "//" in whole:
             whole = _normal_path(whole)
@@ -296,7 +289,7 @@ class _Session:
         self._add(
             Action(
                 line, self._turn, self._at, kind, name[:120], subject[:_SUBJECT], key, 0,
-                self._project if inside else "", outcome.outcome, None, None, span,
+                self._project if inside else "", outcome.outcome, None,
                 normal_forms.error(outcome.errors), _telling(outcome.errors), None,
             )
         )  # fmt: skip
@@ -322,7 +315,7 @@ class _Session:
             self._add(
                 Action(
                     call.line, self._turn, self._at, ERROR, call.tool, subject, key, 0, self._project, FAILED,
-                    outcome.status, outcome.duration, "", error, note, None,
+                    outcome.status, error, note, None,
                 )
             )  # fmt: skip
 

@@ -80,14 +80,14 @@ def within(connection: apsw.Connection, project: str) -> set[int]:
 
 def runs(
     connection: apsw.Connection, name: str, since: int, words: Sequence[str] = ()
-) -> Iterator[tuple[int, int, int, str, int, int | None]]:
-    """Yield (key, document, number, outcome, at, duration) of each run of a program since ``since``.
+) -> Iterator[tuple[int, int, int, str, int]]:
+    """Yield (key, document, number, outcome, at) of each run of a program since ``since``.
 
     ``words`` are in each command, whatever their case.
     """
     condition = "".join(" AND instr(lower(subject), ?)" for _ in words)
     yield from connection.execute(
-        "SELECT key, document_id, number, outcome, at, duration FROM brain_actions"
+        "SELECT key, document_id, number, outcome, at FROM brain_actions"
         f" WHERE name = ? AND kind = 'command' AND at >= ?{condition}",
         (name, since, *map(str.lower, words)),
     )
@@ -95,11 +95,11 @@ def runs(
 
 def runs_with(
     connection: apsw.Connection, words: Sequence[str], since: int
-) -> Iterator[tuple[int, int, int, str, int, int | None, str]]:
+) -> Iterator[tuple[int, int, int, str, int, str]]:
     """Yield what ``runs`` does, and the command, for every command that holds ``words``: looks through all of them."""
     condition = "".join(" AND instr(lower(subject), ?)" for _ in words)
     yield from connection.execute(
-        "SELECT key, document_id, number, outcome, at, duration, subject FROM brain_actions"
+        "SELECT key, document_id, number, outcome, at, subject FROM brain_actions"
         f" WHERE kind = 'command' AND at >= ?{condition}",
         (since, *map(str.lower, words)),
     )
