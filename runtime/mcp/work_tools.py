@@ -8,7 +8,7 @@ from core import clock
 from core.config import load
 from runtime.asking import agents
 from runtime.dates.day_option import parse_day
-from runtime.work import blame, files, fix, how, restore_span
+from runtime.work import blame, files, fix, how, restore_span, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,10 @@ def _files(home: Home, given: str, **within: Any) -> Envelope:
 
 def _blame(home: Home, given: str, **within: Any) -> Envelope:
     return blame.blame(home, load(home), given, **within)
+
+
+def _tried(home: Home, given: str, **within: Any) -> Envelope:
+    return tried.tried(home, load(home), given, **within)
 
 
 def _restore_span(home: Home, given: str, **within: Any) -> Envelope:
@@ -87,6 +91,18 @@ ROWS: tuple[Row, ...] = (
         _files,
         files.FILES,
         files.lines,
+        {},
+    ),
+    (
+        "brain_tried",
+        "Was this tried?",
+        "Earlier attempts at something: what came of each (worked, failed, rejected, given up), with the line that says"
+        " so, and whether it still holds. Ask before you propose an approach.",
+        "topic",
+        "The approach in a few words",
+        _tried,
+        tried.TRIES,
+        tried.lines,
         {},
     ),
     (

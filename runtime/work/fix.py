@@ -33,7 +33,7 @@ _MOST_BETWEEN = 60
 _UNFIXED = 3
 _CHANGES = (EDIT, CREATE)
 # Programs that only look: no step of a fix.
-_LOOKS = frozenset("ls cat grep rg find sed head tail wc git cd pwd which echo tree stat file diff awk".split())
+LOOKS = frozenset("ls cat grep rg find sed head tail wc git cd pwd which echo tree stat file diff awk".split())
 _GIT_LOOKS = ("git status", "git diff", "git log", "git show", "git branch")
 # Errors in fewer sessions are no friction.
 LEAST_SESSIONS = 3
@@ -187,7 +187,7 @@ def _is_step(action: Action) -> bool:
         return False
     if action.name == "git":
         return not any(action.subject.startswith(each) or f" {each}" in action.subject for each in _GIT_LOOKS)
-    return action.name not in _LOOKS or (action.name == "sed" and " -i" in action.subject)
+    return action.name not in LOOKS or (action.name == "sed" and " -i" in action.subject)
 
 
 def _friction(scope: Scope) -> dict[str, Any]:

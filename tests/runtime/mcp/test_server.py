@@ -93,6 +93,7 @@ def test_every_tool_answers(memory: Home) -> None:
         "brain_how": {"tool": "make"},
         "brain_fix": {"error": "No rule to make target"},
         "brain_friction": {},
+        "brain_tried": {"topic": "rotary encoder"},
         "brain_blame": {"path": "Makefile"},
         "brain_restore_span": {"path": "Makefile"},
         "brain_files": {"topic": "rotary encoder"},

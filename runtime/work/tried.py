@@ -1,0 +1,180 @@
+"""``brain tried``: was this tried, what came of it, and is that still true?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.counting import counted
+from core.text import encodable, one_line
+from qmd.index import catalogue
+from qmd.index.actions import table
+from qmd.index.actions.action import COMMAND, OK, REJECTION
+from qmd.index.actions.action import FAILED as ENDED_BADLY
+from runtime.asking.envelope import age, uri
+from runtime.asking.request import echoed, validate
+from runtime.work.attempts import SAID, Attempt, attempts, share, stems, topic_stems
+from runtime.work.files import on_topic
+from runtime.work.fix import LOOKS
+from runtime.work.outcomes import DECIDED, FAILED, NOT_SAID, REJECTED, WORKED
+from runtime.work.scope import answer, where
+from runtime.work.validity import CHANGED, CURRENT, Validity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.config import Config
+    from core.home import Home
+    from qmd.index.actions.action import Action
+    from runtime.work.scope import Scope
+
+TRIES = "tries"
+# Sessions on the topic that are read, and characters of them: a person waits.
+_SESSIONS, _CHARACTERS = 16, 4_000_000
+# Words of a pasted plan that the search takes.
+_MOST_WORDS = 40
+_MOST_COMMANDS = 3
+# Characters of a command that may say what it is about.
+_HEAD = 160
+
+
+def tried(home: Home, config: Config, topic: str, **within: Any) -> dict[str, Any]:
+    """Return the envelope of ``brain tried``: what was tried on a topic, the best fit first, then the newest.
+
+    Each of ``tries`` has ``outcome`` (worked, failed, rejected, given up, decided, or, last, not said), the quoted line
+    that says so, and ``still``: ``state`` with the files and dependencies that changed since, and what took its place.
+    """
+    topic = encodable(topic)
+    asked = validate(" ".join(topic.split()[:_MOST_WORDS]), literal=True)
+    return answer(home, config, lambda scope: _tried(scope, asked, topic_stems(topic)), TRIES, **within)
+
+
+def _tried(scope: Scope, topic: str, wanted: frozenset[str]) -> dict[str, Any]:
+    hits = on_topic(scope, topic, _SESSIONS)
+    scope.load(hit.id for hit in hits)
+    found: list[Attempt] = []
+    left = _CHARACTERS
+    for hit in hits:
+        text = catalogue.text(scope.connection, hit.hash) or ""
+        left -= len(text)
+        if left < 0:
+            break
+        found += attempts(text, wanted, hit.id, hit.date)
+    found += _commands(scope, wanted, {hit.id for hit in hits})
+    found += _statements(scope, wanted)
+    ranked = sorted(_distinct(found), key=lambda each: (each.outcome == NOT_SAID, -round(each.share, 1), -each.at))
+    shown = ranked[: scope.limit]
+    scope.load(each.document for each in shown)
+    counts: dict[str, int] = {}
+    for each in ranked:
+        counts[each.outcome] = counts.get(each.outcome, 0) + 1
+    validity = Validity(scope, ranked, wanted)
+    return {
+        "topic": echoed(topic),
+        "looked_at": len(hits),
+        "different": len(ranked),
+        "outcomes": counts,
+        TRIES: [_row(scope, each, validity) for each in shown],
+    }
+
+
+def _commands(scope: Scope, wanted: frozenset[str], documents: Iterable[int]) -> list[Attempt]:
+    """Return the commands about the topic, each with what came of its last run."""
+    groups: dict[int, list[tuple[float, Action]]] = {}
+    for each in table.of_documents(scope.connection, documents, (COMMAND,)):
+        if each.name in LOOKS or each.outcome not in (OK, ENDED_BADLY):
+            continue
+        # A script that mentions the topic somewhere is no attempt at it.
+        how_far = share(wanted, stems(each.subject[:_HEAD]) | stems(each.note), set())
+        if how_far and (each.plain or len(each.subject) <= _HEAD):
+            groups.setdefault(each.key, []).append((how_far, each))
+    found: list[Attempt] = []
+    for group in groups.values():
+        how_far, last = max(group, key=lambda each: (each[1].at, each[1].document, each[1].number))
+        failed = last.outcome == ENDED_BADLY
+        quote = last.note or ("it failed" if failed else "it succeeded")
+        found.append(
+            Attempt(
+                how_far, last.at, FAILED if failed else WORKED, COMMAND, last.subject, quote, last.document, last.turn,
+                last.line, len(group),
+            )
+        )  # fmt: skip
+    return sorted(found, key=lambda each: (-each.share, -each.at))[:_MOST_COMMANDS]
+
+
+def _statements(scope: Scope, wanted: frozenset[str]) -> Iterator[Attempt]:
+    """Yield the decisions and rejections on the topic: of notes, distillates, answers and refused calls."""
+    for each in table.statements(scope.connection, scope.since):
+        how_far = share(wanted, stems(each.subject), stems(each.note))
+        if how_far and scope.holds(each.document):
+            result = REJECTED if each.kind == REJECTION else DECIDED
+            yield Attempt(
+                how_far, each.at, result, each.kind, each.subject, each.note, each.document, each.turn, each.line
+            )  # fmt: skip
+
+
+def _distinct(found: Iterable[Attempt]) -> list[Attempt]:
+    """Return each attempt once: copies of a session, and a note of what it says, tell the same."""
+    seen: dict[tuple[str, str], Attempt] = {}
+    for each in sorted(found, key=lambda each: -each.at):
+        text = "".join(filter(str.isalnum, (each.quote if each.kind == SAID else each.what).lower()))[:160]
+        seen.setdefault((each.outcome, text), each)
+    return list(seen.values())
+
+
+def _row(scope: Scope, each: Attempt, validity: Validity) -> dict[str, Any]:
+    origin = scope.origin(each.document)
+    days, text = age(each.at, scope.now)
+    return {
+        "outcome": each.outcome,
+        "kind": each.kind,
+        "what": one_line(each.what, 300),
+        "quote": one_line(each.quote, 300),
+        "times": each.times,
+        "still": validity.of(each),
+        "uri": uri(origin.collection, origin.path),
+        "line": each.line,
+        "turn": each.turn,
+        "title": origin.title,
+        "project": origin.project,
+        "source": origin.source,
+        "date": clock.iso(each.at),
+        "age_days": days,
+        "age": text,
+    }
+
+
+def lines(envelope: dict[str, Any]) -> list[str]:
+    """Return the envelope as lines of text."""
+    found = envelope[TRIES]
+    if not found:
+        return ["Nothing tells that this was tried."]
+    counts = ", ".join(f"{count} {name}" for name, count in envelope["outcomes"].items())
+    said = [f"{counted(envelope['different'], 'trace')} of it: {counts}", ""]
+    for each in found:
+        often = f" ({each['times']}×)" if each["times"] > 1 else ""
+        said.append(f"{each['outcome']}{often}: {each['what']}")
+        if each["quote"] and each["quote"] != each["what"]:
+            said.append(f"   “{each['quote']}”")
+        turn = f" · turn {each['turn']}" if each["turn"] else ""
+        said.append(f"   {where(each)}{turn}")
+        if still := _still(each["still"]):
+            said.append(f"   {still}")
+    if envelope["different"] > len(found):
+        said += ["", f"{len(found)} of {envelope['different']}; -n shows more"]
+    return said
+
+
+def _still(still: dict[str, Any]) -> str:
+    """Return the state of an attempt in words, "" if nothing is known of it."""
+    if later := still["superseded_by"]:
+        place = f"{later['uri']}:{later['line']}" if later["line"] else later["uri"]
+        return f"superseded by {place}" + (f": {later['outcome']} {later['date'][:10]}" if later["outcome"] else "")
+    if still["dependencies"]:
+        moved = (
+            f"{each['name']} {each['then'] or 'absent'} → {each['now'] or 'absent'}" for each in still["dependencies"]
+        )
+        return f"dependency moved: {', '.join(moved)}"
+    if still["state"] == CHANGED:
+        return "code changed since: " + ", ".join(f"{each['path']} ({each['state']})" for each in still["files"][:3])
+    return "its files are as they were" if still["state"] == CURRENT else ""

@@ -1,0 +1,112 @@
+"""Is it still true? The files of an attempt, its dependencies and later attempts, compared with the present."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.text import one_line
+from qmd.index import catalogue
+from qmd.index.actions import table
+from qmd.index.actions.action import COMMAND, CREATE, EDIT
+from qmd.index.actions.action import FAILED as ENDED_BADLY
+from runtime.asking.envelope import uri
+from runtime.distill.words import words
+from runtime.explaining.file_changes import since
+from runtime.work.attempts import ASKED, SAID, SHARE, Attempt, stems
+from runtime.work.dependencies import Dependencies
+from runtime.work.edits import path_of
+from runtime.work.outcomes import DECIDED, FAILED, GIVEN_UP, REJECTED, WORKED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runtime.work.dependencies import Moved
+    from runtime.work.scope import Scope
+
+CURRENT, SUPERSEDED, CHANGED, MOVED, UNKNOWN = "current", "superseded", "code changed", "dependency moved", "unknown"
+# Turns before an attempt's end in which its files were changed, and files that are compared.
+_TURNS, _MOST_FILES = 2, 8
+# Outcome → the later outcome of the same thing that takes its place.
+_AGAINST = {FAILED: WORKED, GIVEN_UP: WORKED, WORKED: GIVEN_UP, DECIDED: REJECTED}
+
+
+class Validity:
+    """Is an attempt's result still true? By the files of its turns, its dependencies, and what was said later."""
+
+    def __init__(self, scope: Scope, tries: Iterable[Attempt], wanted: frozenset[str]) -> None:
+        self._scope = scope
+        self._later = sorted((each for each in tries if each.share >= SHARE), key=lambda each: each.at)
+        self._wanted = wanted
+        self._projects: dict[str, Dependencies] = {}
+
+    def of(self, each: Attempt) -> dict[str, Any]:
+        """Return the state of an attempt with its reasons."""
+        files = self._files(each)
+        changed = [found for found in since(files, each.at) if found["state"] != "unchanged"] if files else []
+        moved = self._moved(each)
+        successor = self._successor(each)
+        if successor:
+            state = SUPERSEDED
+        elif moved:
+            state = MOVED
+        elif any(found["state"] in ("changed", "gone") for found in changed):
+            state = CHANGED
+        else:
+            state = CURRENT if (files and not changed) or moved == [] else UNKNOWN
+        return {
+            "state": state,
+            "superseded_by": successor,
+            "files": [{"path": found["path"], "state": found["state"]} for found in changed],
+            "dependencies": [one._asdict() for one in moved or ()],
+        }
+
+    def _files(self, each: Attempt) -> list[str]:
+        """Return the files that were changed around an attempt, those that this machine can have."""
+        done = table.of_documents(self._scope.connection, (each.document,), (EDIT, CREATE))
+        near = [one for one in done if each.turn - _TURNS <= one.turn <= each.turn and one.outcome != ENDED_BADLY]
+        # Of another machine's files nothing can be known.
+        paths = dict.fromkeys(path_of(one) for one in near if os.path.isdir(one.folder or os.path.dirname(one.subject)))
+        return list(paths)[-_MOST_FILES:]
+
+    def _moved(self, each: Attempt) -> list[Moved] | None:
+        project = self._scope.origin(each.document).project
+        if project not in self._projects:
+            self._projects[project] = Dependencies(project)
+        named = {*words(each.what), *words(each.quote), *self._wanted}
+        return self._projects[project].moved(named, each.at)
+
+    def _successor(self, each: Attempt) -> dict[str, Any] | None:
+        """Return what took the place of an attempt: the note that says so, or a later one with another outcome."""
+        if each.kind not in (SAID, ASKED, COMMAND) and (found := self._named(each)):
+            return found
+        against = _AGAINST.get(each.outcome)
+        own = stems(f"{each.what} {each.quote}")
+        for later in reversed(self._later):
+            if later.at <= each.at:
+                break
+            other = stems(f"{later.what} {later.quote}")
+            # Of the same thing: most of the words of the shorter one.
+            least = min(len(own), len(other))
+            if later.outcome == against and least and len(own & other) >= SHARE * least:
+                return self._place(later)
+        return None
+
+    def _named(self, each: Attempt) -> dict[str, Any] | None:
+        origin = self._scope.origin(each.document)
+        row = catalogue.by_path(self._scope.connection, origin.collection, origin.path)
+        named = catalogue.Document(row).field("superseded_by") if row is not None else None
+        if not named:
+            return None
+        return {"uri": named, "line": 0, "text": "", "outcome": "", "date": ""}
+
+    def _place(self, each: Attempt) -> dict[str, Any]:
+        origin = self._scope.origin(each.document)
+        return {
+            "uri": uri(origin.collection, origin.path),
+            "line": each.line,
+            "text": one_line(each.quote or each.what, 200),
+            "outcome": each.outcome,
+            "date": clock.iso(each.at),
+        }
