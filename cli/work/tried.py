@@ -13,9 +13,9 @@ COMMAND = Command(
     "tell whether an approach was tried, what came of it, and whether that still holds",
     description=(
         "Look for attempts at something: what sessions said came of it (worked, failed, given up), commands with the\n"
-        "end of their last run, decisions and rejections. Each has the line that says so. `still` compares the files\n"
-        "that were changed for it and the versions of named dependencies with git, and names what superseded it.\n"
-        "Exit code 67 means: nothing tells that it was tried."
+        "end of their last run, decisions and rejections. Each has the line that says so. Its `validity` compares the\n"
+        "files that were changed for it and the versions of dependencies that it names with git, and tells what took\n"
+        "its place. Exit code 67 means: nothing tells that it was tried."
     ),
     words="TOPIC|-",
     prose=True,

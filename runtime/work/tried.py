@@ -13,12 +13,14 @@ from qmd.index.actions.action import COMMAND, OK, REJECTION
 from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import age, uri
 from runtime.asking.request import echoed, validate
+from runtime.validity import CURRENT
+from runtime.validity.validity import words
 from runtime.work.attempts import SAID, Attempt, attempts, share, stems, topic_stems
 from runtime.work.files import on_topic
 from runtime.work.fix import LOOKS
 from runtime.work.outcomes import DECIDED, FAILED, NOT_SAID, REJECTED, WORKED
 from runtime.work.scope import answer, where
-from runtime.work.validity import CHANGED, CURRENT, Validity
+from runtime.work.standing import MOVED, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +44,7 @@ def tried(home: Home, config: Config, topic: str, **within: Any) -> dict[str, An
     """Return the envelope of ``brain tried``: what was tried on a topic, the best fit first, then the newest.
 
     Each of ``tries`` has ``outcome`` (worked, failed, rejected, given up, decided, or, last, not said), the quoted line
-    that says so, and ``still``: ``state`` with the files and dependencies that changed since, and what took its place.
+    that says so, and ``validity``: ``state``, what took its place, and the files and dependencies that changed since.
     """
     topic = encodable(topic)
     asked = validate(" ".join(topic.split()[:_MOST_WORDS]), literal=True)
@@ -68,13 +70,13 @@ def _tried(scope: Scope, topic: str, wanted: frozenset[str]) -> dict[str, Any]:
     counts: dict[str, int] = {}
     for each in ranked:
         counts[each.outcome] = counts.get(each.outcome, 0) + 1
-    validity = Validity(scope, ranked, wanted)
+    standing = Standing(scope, ranked, wanted)
     return {
         "topic": echoed(topic),
         "looked_at": len(hits),
         "different": len(ranked),
         "outcomes": counts,
-        TRIES: [_row(scope, each, validity) for each in shown],
+        TRIES: [_row(scope, each, standing) for each in shown],
     }
 
 
@@ -122,7 +124,7 @@ def _distinct(found: Iterable[Attempt]) -> list[Attempt]:
     return list(seen.values())
 
 
-def _row(scope: Scope, each: Attempt, validity: Validity) -> dict[str, Any]:
+def _row(scope: Scope, each: Attempt, standing: Standing) -> dict[str, Any]:
     origin = scope.origin(each.document)
     days, text = age(each.at, scope.now)
     return {
@@ -131,7 +133,7 @@ def _row(scope: Scope, each: Attempt, validity: Validity) -> dict[str, Any]:
         "what": one_line(each.what, 300),
         "quote": one_line(each.quote, 300),
         "times": each.times,
-        "still": validity.of(each),
+        "validity": standing.of(each),
         "uri": uri(origin.collection, origin.path),
         "line": each.line,
         "turn": each.turn,
@@ -158,23 +160,17 @@ def lines(envelope: dict[str, Any]) -> list[str]:
             said.append(f"   “{each['quote']}”")
         turn = f" · turn {each['turn']}" if each["turn"] else ""
         said.append(f"   {where(each)}{turn}")
-        if still := _still(each["still"]):
-            said.append(f"   {still}")
+        if holds := _validity(each["validity"]):
+            said.append(f"   {holds}")
     if envelope["different"] > len(found):
         said += ["", f"{len(found)} of {envelope['different']}; -n shows more"]
     return said
 
 
-def _still(still: dict[str, Any]) -> str:
+def _validity(validity: dict[str, Any]) -> str:
     """Return the state of an attempt in words, "" if nothing is known of it."""
-    if later := still["superseded_by"]:
-        place = f"{later['uri']}:{later['line']}" if later["line"] else later["uri"]
-        return f"superseded by {place}" + (f": {later['outcome']} {later['date'][:10]}" if later["outcome"] else "")
-    if still["dependencies"]:
-        moved = (
-            f"{each['name']} {each['then'] or 'absent'} → {each['now'] or 'absent'}" for each in still["dependencies"]
-        )
-        return f"dependency moved: {', '.join(moved)}"
-    if still["state"] == CHANGED:
-        return "code changed since: " + ", ".join(f"{each['path']} ({each['state']})" for each in still["files"][:3])
-    return "its files are as they were" if still["state"] == CURRENT else ""
+    if validity["state"] == MOVED:
+        moved = validity["dependencies"]
+        steps = (f"{each['name']} {each['then'] or 'absent'} → {each['now'] or 'absent'}" for each in moved)
+        return f"dependency moved: {', '.join(steps)}"
+    return "still as it was" if validity["state"] == CURRENT else words(validity)

@@ -12,7 +12,7 @@ from tests.runtime.explaining.test_trace import git
 TEXTS = {
     "uv.lock": '[[package]]\nname = "Rich.Text"\nversion = "13.1"\nsource = {}\n',
     "package-lock.json": '"node_modules/@scope/pkg": {\n  "version": "2.0.0",\n}, "left-pad": {"version": "1.3.0"}',
-    "yarn.lock": '"@scope/pkg@^2.0.0":\n  version "2.0.1"\n  resolved "…"\n\nleft-pad@1.x, left-pad@^1:\n  version "1.3.0"\n',
+    "yarn.lock": '"@scope/pkg@^2.0.0":\n  version "2.0.1"\n\nleft-pad@1.x, left-pad@^1:\n  version "1.3.0"\n',
     "pnpm-lock.yaml": "packages:\n\n  '@scope/pkg@2.0.0':\n    resolution: {}\n  /left-pad@1.3.0:\n    dev: true\n",
     "requirements.txt": "rich[jupyter]==13.1 ; python_version > '3'\n# six==1\nsix==1.16.0 \\\n    --hash=sha256:00\n",
     "go.mod": "require (\n\tgithub.com/a/b v1.2.3\n)\nrequire golang.org/x/net v0.1.0\n",

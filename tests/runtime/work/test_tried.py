@@ -79,11 +79,11 @@ def test_a_later_success_supersedes_a_failure(shelf: Shelf) -> None:
     talk(shelf, "old", REQUEST, WORK, ("user", "It doesn't work with threads."), ago=9)
     talk(shelf, "new", REQUEST, WORK, ("user", "Perfect."), ago=2)
     states = {
-        each["outcome"]: each["still"] for each in tried(shelf.home, shelf.config, "sqlite connection pool")["tries"]
+        each["outcome"]: each["validity"] for each in tried(shelf.home, shelf.config, "sqlite connection pool")["tries"]
     }
     assert states["failed"]["state"] == "superseded"
-    assert states["failed"]["superseded_by"]["uri"] == "qmd://brain/new.md"
-    assert states["worked"]["superseded_by"] is None
+    assert states["failed"]["by"][0]["uri"] == "qmd://brain/new.md"
+    assert states["worked"]["by"] == []
 
 
 def test_commands_and_decisions_about_it_count(shelf: Shelf) -> None:
@@ -109,12 +109,12 @@ def test_code_that_changed_since_is_named(home: Home, tmp_path: Path, brain: Bra
     session.edited(folder / "store.py", "", "pool = 1\n").said("The connection pool is there.").asked("Perfect.")
     remember(home, tmp_path / "claude", session)
     done = brain("tried", "sqlite connection pool", "--json")
-    assert json.loads(done.stdout)["tries"][0]["still"]["state"] == "current"
+    assert json.loads(done.stdout)["tries"][0]["validity"]["state"] == "current"
     (folder / "store.py").write_text("pool = 2\n")
     git(folder, "commit", "-q", "-a", "-m", "second", when=1_780_000_000)
     (found,) = json.loads(brain("tried", "sqlite connection pool", "--json").stdout)["tries"]
-    assert found["still"]["state"] == "code changed"
-    assert found["still"]["files"] == [{"path": str(folder / "store.py"), "state": "changed"}]
+    assert found["validity"]["state"] == "code changed"
+    assert found["validity"]["files"] == [str(folder / "store.py")]
 
 
 def test_a_plan_is_read_from_stdin(shelf: Shelf, brain: Brain) -> None:

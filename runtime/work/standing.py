@@ -14,6 +14,7 @@ from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import uri
 from runtime.distill.words import words
 from runtime.explaining.file_changes import since
+from runtime.validity import CHANGED, CURRENT, SUPERSEDED, UNKNOWN
 from runtime.work.attempts import ASKED, SAID, SHARE, Attempt, stems
 from runtime.work.dependencies import Dependencies
 from runtime.work.edits import path_of
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from runtime.work.dependencies import Moved
     from runtime.work.scope import Scope
 
-CURRENT, SUPERSEDED, CHANGED, MOVED, UNKNOWN = "current", "superseded", "code changed", "dependency moved", "unknown"
+# Another state besides those of ``runtime.validity``.
+MOVED = "dependency moved"
 # Turns before an attempt's end in which its files were changed, and files that are compared.
 _TURNS, _MOST_FILES = 2, 8
 # Outcome → the later outcome of the same thing that takes its place.
 _AGAINST = {FAILED: WORKED, GIVEN_UP: WORKED, WORKED: GIVEN_UP, DECIDED: REJECTED}
 
 
-class Validity:
+class Standing:
     """Is an attempt's result still true? By the files of its turns, its dependencies, and what was said later."""
 
     def __init__(self, scope: Scope, tries: Iterable[Attempt], wanted: frozenset[str]) -> None:
@@ -42,23 +44,25 @@ class Validity:
         self._projects: dict[str, Dependencies] = {}
 
     def of(self, each: Attempt) -> dict[str, Any]:
-        """Return the state of an attempt with its reasons."""
+        """Return the ``validity`` of an attempt: ``state``, ``by``, changed ``files`` and ``dependencies``."""
         files = self._files(each)
-        changed = [found for found in since(files, each.at) if found["state"] != "unchanged"] if files else []
+        found = since(files, each.at) if files else []
+        changed = [one["path"] for one in found if one["state"] in ("changed", "gone")]
         moved = self._moved(each)
-        successor = self._successor(each)
-        if successor:
+        by = self._successor(each)
+        if by:
             state = SUPERSEDED
         elif moved:
             state = MOVED
-        elif any(found["state"] in ("changed", "gone") for found in changed):
+        elif changed:
             state = CHANGED
         else:
-            state = CURRENT if (files and not changed) or moved == [] else UNKNOWN
+            is_known = moved == [] or any(one["state"] == "unchanged" for one in found)
+            state = CURRENT if is_known else UNKNOWN
         return {
             "state": state,
-            "superseded_by": successor,
-            "files": [{"path": found["path"], "state": found["state"]} for found in changed],
+            "by": by,
+            "files": changed,
             "dependencies": [one._asdict() for one in moved or ()],
         }
 
@@ -77,10 +81,10 @@ class Validity:
         named = {*words(each.what), *words(each.quote), *self._wanted}
         return self._projects[project].moved(named, each.at)
 
-    def _successor(self, each: Attempt) -> dict[str, Any] | None:
+    def _successor(self, each: Attempt) -> list[dict[str, Any]]:
         """Return what took the place of an attempt: the note that says so, or a later one with another outcome."""
-        if each.kind not in (SAID, ASKED, COMMAND) and (found := self._named(each)):
-            return found
+        if each.kind not in (SAID, ASKED, COMMAND) and (entry := self._named(each)):
+            return [{"entry_id": entry}]
         against = _AGAINST.get(each.outcome)
         own = stems(f"{each.what} {each.quote}")
         for later in reversed(self._later):
@@ -90,23 +94,20 @@ class Validity:
             # Of the same thing: most of the words of the shorter one.
             least = min(len(own), len(other))
             if later.outcome == against and least and len(own & other) >= SHARE * least:
-                return self._place(later)
-        return None
+                return [self._place(later)]
+        return []
 
-    def _named(self, each: Attempt) -> dict[str, Any] | None:
+    def _named(self, each: Attempt) -> str:
+        """Return the entry that took the place of a note, as the note says."""
         origin = self._scope.origin(each.document)
         row = catalogue.by_path(self._scope.connection, origin.collection, origin.path)
-        named = catalogue.Document(row).field("superseded_by") if row is not None else None
-        if not named:
-            return None
-        return {"uri": named, "line": 0, "text": "", "outcome": "", "date": ""}
+        return (catalogue.Document(row).field("superseded_by") or "") if row is not None else ""
 
     def _place(self, each: Attempt) -> dict[str, Any]:
         origin = self._scope.origin(each.document)
         return {
             "uri": uri(origin.collection, origin.path),
             "line": each.line,
-            "text": one_line(each.quote or each.what, 200),
-            "outcome": each.outcome,
+            "text": f"{each.outcome}: {one_line(each.quote or each.what, 180)}",
             "date": clock.iso(each.at),
         }
