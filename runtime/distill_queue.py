@@ -88,11 +88,12 @@ def add(home: Home, collection: str, relative: str) -> bool:
     """
     needle, key, journal = json.dumps(relative).encode(), (collection, relative), path(home)
     with locked(home):
+        row = _row(*key)
         data = read_or_none(journal) or b""
         # Where the name does not stand as we write it, nothing is lost: the document is added once more.
         if needle in data and key in _fold(b"\n".join(line for line in data.splitlines() if needle in line))[0]:
             return False
-        _write(journal, [_row(*key)])
+        _write(journal, [row])
     return True
 
 

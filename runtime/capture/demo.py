@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from os.path import abspath, basename, join
 
 from core.errors import BadInput
+from core.files import write_atomic
 from core.home import shipped
 from core.locks import FileLock
 from qmd.index import catalogue
@@ -24,6 +26,8 @@ _DISTILLED = "distilled"
 # The collections that sources fill. Notes and articles of a person do not replace a memory of sessions.
 _READ = (_COLLECTION, "chrome-history", "code", "git")
 _LOCK_WAIT_S = 60
+# A file below state/, in a home that holds the demo set.
+MARK = "demo"
 
 
 def folder() -> str:
@@ -45,10 +49,9 @@ def stem(path: str) -> str:
     return basename(path).removesuffix(".jsonl")
 
 
-def is_there(home: Home) -> bool:
-    """Return True if the home holds a document of the demo set."""
-    corpus = join(home.root, _COLLECTION)
-    return any(os.path.exists(join(corpus, name)) for name in names())
+def note(home: Home) -> None:
+    """Note that the demo set is about to be indexed. Raises OSError."""
+    write_atomic(join(home.state, MARK), b"", sync=False)
 
 
 def is_given(roots: Sequence[str] | None) -> bool:
@@ -73,8 +76,16 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
     """
     demo, corpus = names(), join(home.root, _COLLECTION)
     leaving = [name for name in sorted(demo) if os.path.exists(join(corpus, name))]
-    if not leaving or not _has_others(connection, demo):
+    if leaving and not _has_others(connection, demo):
         return 0
+    if leaving:
+        _remove(home, connection, demo, leaving)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(join(home.state, MARK))
+    return len(leaving)
+
+
+def _remove(home: Home, connection: apsw.Connection, demo: frozenset[str], leaving: list[str]) -> None:
     from ingest import forgetting
     from ingest.pipeline.state import Changes, State
     from qmd.index.writer import drop
@@ -95,7 +106,6 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
                 if os.path.exists(path := join(home.root, collection, name)):
                     os.unlink(path)
                 drop(connection, collection, name)
-    return len(leaving)
 
 
 def _has_others(connection: apsw.Connection, demo: frozenset[str]) -> bool:

@@ -175,6 +175,9 @@ def _fill(
         from runtime.distill_queue import PendingQueue
 
         waiting = PendingQueue(home)
+    brings_demo = bool(roots) and demo.is_given(roots)
+    if brings_demo:
+        demo.note(home)
     writer: Writer | None = None
     ledgers: dict[str, dict[str, object]] = {}
     written: dict[tuple[str, str], str] = {}
@@ -203,7 +206,9 @@ def _fill(
     finally:
         if writer is not None:
             writer.__exit__(sys.exc_info()[0])
-    demo_left = demo.give_way(home, connection) if names and not demo.is_given(roots) else 0
+    demo_left = 0
+    if names and not brings_demo and os.path.exists(join(home.state, demo.MARK)):
+        demo_left = demo.give_way(home, connection)
     # The new documents are not read back.
     changes = update(
         connection,

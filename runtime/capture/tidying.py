@@ -29,7 +29,7 @@ _BUSY_MS = 1_000
 
 def is_untidy(home: Home) -> bool:
     """Return True if the leavings of ``runtime.capture.transcripts.index_transcript`` are to be tidied up."""
-    return any(map(sqlite.is_log_long, _databases(home))) or demo.is_there(home)
+    return any(map(sqlite.is_log_long, _databases(home))) or os.path.exists(join(home.state, demo.MARK))
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
@@ -49,7 +49,7 @@ def tidy(home: Home, stop: Callable[[], bool]) -> bool:
 
 def _replace_demo(home: Home) -> None:
     """Remove the demo set once a hook has indexed a session of the user's."""
-    if not demo.is_there(home) or not os.path.exists(home.index):
+    if not os.path.exists(join(home.state, demo.MARK)) or not os.path.exists(home.index):
         return
     try:
         with FileLock(join(home.state, "index.lock"), 0.0):

@@ -21,13 +21,16 @@ from runtime.injections import FILE as INJECTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from core.config import Config
     from core.home import Home
     from ingest.pipeline.ledger import Ledger
 
 NEEDS_RUN = "needs a whole run"
 
 
-def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole: bool = False) -> str:
+def index_transcript(
+    home: Home, source: str, path: str, *, wait_s: float, whole: bool = False, config: Config | None = None
+) -> str:
     """Normalise one transcript and index its documents; returns indexed, unchanged or "needs a whole run".
 
     The last is so where nothing is known of the source yet, or its documents are of another version; with ``whole``,
@@ -35,8 +38,7 @@ def index_transcript(home: Home, source: str, path: str, *, wait_s: float, whole
     disk, whoever wrote them. Raises LockContention if another run does not end within ``wait_s`` seconds, Internal,
     and EngineMissing also where the transcript cannot be read.
     """
-    config = load(home)
-    home.make()
+    config = config or load(home)
     written: list[tuple[str, str, bytes, os.stat_result]] = []
     late: list[str] = []
 

@@ -23,16 +23,17 @@ _GRACE_S = 20
 _PATH_LIMIT = 4096
 
 
-def add(home: Home, path: str, session: str, project: str, *, beyond: int = -1) -> str:
+def add(home: Home, path: str, session: str, project: str, *, at: float | None = None, beyond: int = -1) -> str:
     """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError.
 
-    ``beyond`` is the size in bytes that it will outgrow, where its last message is not in it yet.
+    ``at`` is the note's time in epoch seconds, now if it is None. ``beyond`` is the size in bytes that the transcript
+    will outgrow, where its last message is not in it yet.
     """
     import hashlib
     import json
 
     key = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": time.time()}
+    note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": at or time.time()}
     if beyond >= 0:
         note["beyond"] = beyond
     write_atomic(_place(home, key), json.dumps(note).encode(), sync=False)

@@ -22,6 +22,7 @@ from runtime.hooks import due
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.config import Config
     from core.home import Home
 
 SOURCE = "claude"
@@ -84,13 +85,17 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
         raise BadInput("what the hook's input names as transcript is no file", _WRITER)
     folder = given.get("cwd")
     cwd = folder if isinstance(folder, str) else ""
-    reason = excluded(home, path, cwd)
+    from ingest.registry import settled
+
+    config = settled(home)
+    reason = excluded(home, path, cwd, config=config)
     if reason:
         return {"outcome": "excluded", "reason": reason}
     home.make()
     named = given.get("session_id")
     session = named if isinstance(named, str) else ""
-    key = due.add(home, path, session, cwd)
+    at = time.time()
+    key = due.add(home, path, session, cwd, at=at)
     try:
         size = os.stat(path).st_size
     except OSError as error:
@@ -104,7 +109,7 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
         detach(home, environ)
         return {"outcome": "detached", "reason": "large" if size > _AT_ONCE else "the last message is not written yet"}
     try:
-        outcome = settle(home, key, wait_s=0.0)
+        outcome = settle(home, key, wait_s=0.0, note={"path": path, "at": at}, config=config)
     except LockContention:
         detach(home, environ)
         return {"outcome": "detached", "reason": "another process writes"}
@@ -118,21 +123,30 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     return {"outcome": outcome}
 
 
-def settle(home: Home, key: str, *, wait_s: float, whole: bool = False) -> str:
+def settle(
+    home: Home,
+    key: str,
+    *,
+    wait_s: float,
+    whole: bool = False,
+    note: dict[str, Any] | None = None,
+    config: Config | None = None,
+) -> str:
     """Index the transcript that a note is about and take the note away; returns indexed, unchanged or gone.
 
-    Without ``whole``, "needs a whole run" where that has to come first; the note then stays. Raises LockContention
-    where another run does not end within ``wait_s`` seconds, and what indexing raises; the note then stays, too.
+    Without ``whole``, "needs a whole run" where that has to come first; the note then stays. ``note`` and ``config``
+    are read if they are None. Raises LockContention where another run does not end within ``wait_s`` seconds, and what
+    indexing raises; the note then stays, too.
     """
     from runtime.capture.transcripts import index_transcript
 
-    note = due.read(home, key)
+    note = note or due.read(home, key)
     if note is None:
         return "gone"
     if not os.path.exists(note["path"]):
         due.done(home, key, note["at"])  # deleted before it was read: there is nothing left to wait for
         return "gone"
-    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s, whole=whole)
+    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s, whole=whole, config=config)
     if outcome == NEEDS_RUN:
         return outcome
     due.done(home, key, note["at"])
@@ -298,14 +312,18 @@ def _idle(path: str, now: float) -> bool:
         return False
 
 
-def excluded(home: Home, path: str, cwd: str) -> str:
-    """Return why a session (its transcript, the folder it works in) is excluded, "" if it is not."""
+def excluded(home: Home, path: str, cwd: str, *, config: Config | None = None) -> str:
+    """Return why a session (its transcript, the folder it works in) is excluded, "" if it is not.
+
+    ``config`` is read if it is None. A configuration that is not valid excludes nothing: other commands report it.
+    """
     from ingest.policy.exclusions import Rules
-    from ingest.registry import settings
+    from ingest.registry import settled
 
     if os.path.realpath(path).startswith(join(os.path.realpath(home.root), "")):
         return "the brain's own"
-    rules = Rules(home, settings(home))
+    config = config or settled(home)
+    rules = Rules(home, {} if config is None else config.data)
     reason = rules.excluded(path, cwd)
     with contextlib.suppress(OSError, BrainError):
         # The folder may be gone before a run reads the transcript, and its marker with it.
