@@ -75,7 +75,7 @@ class Settings:
 
 
 class Collection:
-    """A collection of the configuration; it has the attributes of ``qmd.index.walk.Folder``."""
+    """A collection of the configuration; it has the attributes of ``qmd.index.update.Folder``."""
 
     __slots__ = ("context", "ignore", "include_by_default", "name", "path", "pattern", "update")
 

@@ -137,7 +137,7 @@ def _add(session: Session) -> None:
             f"\nUse 'qmd update' to re-index it, or remove it first with 'qmd collection remove {twin.name}'",
         )
     from qmd.app.updating import index_one
-    from qmd.index.walk import matcher
+    from qmd.index.update import matcher
 
     matcher(pattern)
     was_approved = trust.may_run_commands(session.settings, session.config)

@@ -16,8 +16,7 @@ from qmd import trust
 from qmd.app.output import Exit
 from qmd.app.projects import trusted
 from qmd.index import catalogue, collections, completeness, virtual
-from qmd.index.update import Changes, update
-from qmd.index.walk import walk
+from qmd.index.update import Changes, update, walk
 from qmd.settings import folder
 from qmd.vectors import models
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
     # (name, "=" or "GLOB", value) over fields of the frontmatter.
     Tests = tuple[tuple[str, str, str], ...]
-    # (id, hash of the text, active, hash of the text that there are facts of, "" for none).
-    Known = tuple[int, str, int, str]
 
 _COLUMNS = "d.id, d.collection, d.path, d.title, d.hash, f.date, f.ended, f.dated, f.fields, f.policy"
 _TABLES = "documents d JOIN brain_facts f ON f.document_id = d.id"
@@ -207,16 +205,6 @@ def selected(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, tuple
     query = f"SELECT id, collection, path, title, hash FROM documents WHERE id IN ({','.join(map(str, ids))})"
     found: list[Any] = connection.execute(query).fetchall()
     return {row[0]: row for row in found}
-
-
-def known(connection: apsw.Connection, collection: str, path: str) -> Known | None:
-    """Return a path's row, also an inactive one; None if there is none."""
-    query = (
-        "SELECT d.id, d.hash, d.active, coalesce(f.hash, '') FROM documents d"
-        " LEFT JOIN brain_facts f ON f.document_id = d.id WHERE d.collection = ? AND d.path = ?"
-    )
-    row: Known | None = connection.execute(query, (collection, path)).fetchone()
-    return row
 
 
 # Documents by what they are.
@@ -419,12 +407,6 @@ def text(connection: apsw.Connection, digest: str) -> str | None:
     """Return the text of a hash, None if the index does not have it."""
     found: str | None = connection.execute("SELECT doc FROM content WHERE hash = ?", (digest,)).get
     return found
-
-
-def is_used(connection: apsw.Connection, digest: str) -> bool:
-    """Return True if a document has the text of a hash."""
-    query = "SELECT 1 FROM documents WHERE hash = ? AND active = 1"
-    return connection.execute(query, (digest,)).fetchone() is not None
 
 
 def unused_texts(connection: apsw.Connection) -> int:

@@ -1,4 +1,6 @@
-"""Reads of what the index lacks, or has without need: facts, passages, vectors, a verdict of the redaction policy.
+"""Reads of what the index has of a file, what it lacks, and what it has without need.
+
+Facts, passages, vectors and a verdict of the redaction policy may be lacking.
 
 Functions take a connection and return plain values. Every function raises apsw.Error.
 """
@@ -14,9 +16,28 @@ if TYPE_CHECKING:
 
     import apsw
 
+    # (id, hash, active, hash of the text that its facts are of, "" for none)
+    Known = tuple[int, str, int, str]
+
 _FACTS = "documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
 # Facts are missing, or are those of another text: another program wrote the document.
 _LACKS_FACTS = "d.active = 1 AND (f.hash IS NULL OR f.hash <> d.hash)"
+
+
+def known(connection: apsw.Connection, collection: str, path: str) -> Known | None:
+    """Return a path's row, also an inactive one; None if there is none."""
+    query = (
+        "SELECT d.id, d.hash, d.active, coalesce(f.hash, '') FROM documents d"
+        " LEFT JOIN brain_facts f ON f.document_id = d.id WHERE d.collection = ? AND d.path = ?"
+    )
+    row: Known | None = connection.execute(query, (collection, path)).fetchone()
+    return row
+
+
+def is_used(connection: apsw.Connection, digest: str) -> bool:
+    """Return True if a document has the text of a hash."""
+    query = "SELECT 1 FROM documents WHERE hash = ? AND active = 1"
+    return connection.execute(query, (digest,)).fetchone() is not None
 
 
 def inactive(connection: apsw.Connection) -> int:

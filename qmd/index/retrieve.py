@@ -165,7 +165,7 @@ def match_glob(connection: apsw.Connection, pattern: str) -> list[int]:
     """Return the ids of documents with an address, ``collection/path`` or path that matches a glob, in the order
     indexed.
     """
-    from qmd.index.walk import matcher
+    from qmd.index.update import matcher
 
     # One glob, not a mask of several: a comma outside braces is a character like any other.
     matches = matcher(one_glob(pattern))
@@ -276,7 +276,7 @@ def _on_disk(connection: apsw.Connection, columns: str, wanted: str) -> tuple[An
 def _ignored(connection: apsw.Connection, wanted: str) -> tuple[str, str, str] | None:
     import json
 
-    from qmd.index.walk import matcher
+    from qmd.index.update import matcher
 
     wanted = ecma.trim(wanted.replace("\\", "/"))
     address = virtual.parse(wanted) if virtual.is_virtual(wanted) else None

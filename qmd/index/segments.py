@@ -13,7 +13,6 @@ import time
 
 import apsw
 
-from qmd.index import catalogue
 from qmd.index.terms import spaced_out
 
 TYPE_CHECKING = False
@@ -61,6 +60,8 @@ def optimize(connection: apsw.Connection) -> None:
 def refill(connection: apsw.Connection) -> None:
     """Fill ``documents_fts`` from the texts of the active documents, inside the caller's transaction."""
     connection.execute("DELETE FROM documents_fts")
+    from qmd.index import catalogue
+
     connection.executemany(
         "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)",
         ((identity, *map(spaced_out, row)) for identity, *row in catalogue.full_text(connection)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import apsw
 
-from qmd.index import catalogue, exchanges, spaces
+from qmd.index import catalogue, completeness, exchanges, spaces
 from qmd.index.schema import SPAN, has_vectors
 from qmd.index.spaces import Space
 
@@ -154,7 +154,7 @@ def put_cut(
     if known:
         identity: int = known[0]
         return identity
-    if not catalogue.is_used(connection, hash):
+    if not completeness.is_used(connection, hash):
         return 0
     rows = list(spans)
     connection.execute(

@@ -12,7 +12,7 @@ import apsw
 from core import sqlite
 from core.redaction import policy_of, shown
 from core.text import is_plain
-from qmd.index import catalogue, completeness, derived, terms
+from qmd.index import completeness, derived, terms
 from qmd.index.schema import COARSE_TICK_NS, NEXT_ID, has_vectors
 from qmd.index.segments import TABLES
 from qmd.index.store import COUNT
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from qmd.index.catalogue import Known
+    from qmd.index.completeness import Known
 
     Look = Callable[[str, str], int]
 
@@ -129,7 +129,7 @@ class Writer:
         """
         self.begin()
         text = data.decode("utf-8", "replace")
-        before = catalogue.known(self._connection, collection, relative)
+        before = completeness.known(self._connection, collection, relative)
         if not text or text.isspace():
             outcome = REMOVED if self._take_out(before, keep) else ABSENT
         elif self._index(collection, relative, text, status, before, look, checked_ns):
@@ -142,7 +142,7 @@ class Writer:
     def drop(self, collection: str, relative: str, *, keep: bool = False) -> bool:
         """Take one file out of the index; return True if it was there. ``keep`` leaves its text to a later cleanup."""
         self.begin()
-        gone = self._take_out(catalogue.known(self._connection, collection, relative), keep)
+        gone = self._take_out(completeness.known(self._connection, collection, relative), keep)
         self.end(changed=gone)
         return gone
 
@@ -288,7 +288,7 @@ class Writer:
         """Delete a content that no active document has, its passages and vectors; with ``keep`` only those."""
         self._note_vectors(digest)
         connection = self._connection
-        if catalogue.is_used(connection, digest):
+        if completeness.is_used(connection, digest):
             return
         query = "SELECT id, length(starts) / 4 - 1 FROM brain_contents WHERE hash = ?"
         row: tuple[int, int] | None = connection.execute(query, (digest,)).fetchone()
@@ -332,6 +332,8 @@ def drop(connection: apsw.Connection, collection: str, relative: str) -> bool:
 
 def drop_collection(connection: apsw.Connection, collection: str) -> None:
     """Take every document of a collection out of the index; its files are not touched."""
+    from qmd.index import catalogue
+
     paths = [path for _, _, path, *_ in catalogue.entries(connection, (collection,))]
     with Writer(connection) as writer:
         for path in paths:
@@ -354,6 +356,8 @@ def unknown(text: str, place: str) -> int:
 
 def judge(connection: apsw.Connection) -> int:
     """Look at each document that was not looked at under the present redaction policy; return how many there were."""
+    from qmd.index import catalogue
+
     found = completeness.unjudged(connection)
     with Writer(connection) as writer:
         for identity, place, digest in found:
@@ -369,6 +373,8 @@ def heal(connection: apsw.Connection) -> int:
 
     Another program, the real qmd, writes such documents. Returns how many were found.
     """
+    from qmd.index import catalogue
+
     foreign = completeness.underived(connection)
     with Writer(connection) as writer:
         for identity, digest, modified, described in foreign:

@@ -181,7 +181,7 @@ def compare(folder: Collection, rows: dict[str, Stat]) -> tuple[int, int, int, i
     """
     if not os.path.isdir(folder.path):
         return 0, 0, 0, 0, 0
-    from qmd.index.walk import walk
+    from qmd.index.update import walk
 
     failures: list[str] = []
     files = size = lacking = differing = present = 0

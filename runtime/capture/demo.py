@@ -10,7 +10,6 @@ from core.errors import BadInput
 from core.files import write_atomic
 from core.home import shipped
 from core.locks import FileLock
-from qmd.index import catalogue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,4 +108,6 @@ def _remove(home: Home, connection: apsw.Connection, demo: frozenset[str], leavi
 
 
 def _has_others(connection: apsw.Connection, demo: frozenset[str]) -> bool:
+    from qmd.index import catalogue
+
     return any(path not in demo for _, _, path, *_ in catalogue.entries(connection, _READ))

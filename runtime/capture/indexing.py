@@ -18,7 +18,7 @@ from ingest import registry
 from ingest.pipeline.run import run
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.policy.exclusions import Policy
-from qmd.index import catalogue, completeness
+from qmd.index import completeness
 from qmd.index.store import disk_full, is_redacted, mark_complete, mark_redacted, open_index, translate
 from qmd.index.update import register, update
 from runtime.capture import demo
@@ -296,6 +296,8 @@ def _projects(config: Config, connection: apsw.Connection, rebuild: bool) -> Wor
 
 def projects(connection: apsw.Connection) -> list[str]:
     """Return the folders that sessions worked in."""
+    from qmd.index import catalogue
+
     rows = catalogue.rows(connection, catalogue.Filters((_DISTILLED,), fields=(("project", "GLOB", "/*"),)))
     return sorted({str(catalogue.Document(row).fields["project"]) for row in rows})
 

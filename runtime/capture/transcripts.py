@@ -13,7 +13,7 @@ from core.files import read_or_none
 from ingest.pipeline.run import one
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.raw.records import UNREADABLE
-from qmd.index import catalogue
+from qmd.index import completeness
 from qmd.index.store import open_index, translate
 from qmd.index.writer import Writer, of_cleaned
 from runtime.distill_queue import add
@@ -56,7 +56,7 @@ def index_transcript(
                 for collection, name, digest in known:
                     # Written by a run that was cut short before it indexed the document, or changed by hand since.
                     file = join(config.collections[collection].path, name)
-                    held = catalogue.known(connection, collection, name)
+                    held = completeness.known(connection, collection, name)
                     if (not held or held[1:3] != (digest, 1)) and (data := read_or_none(file)) is not None:
                         writer.put(collection, name, data, os.stat(file))
                         late.append(name)

@@ -212,7 +212,7 @@ def _on_disk(config: Config, path: str) -> tuple[str, str]:
 
 
 def _is_document(folder: Collection, path: str) -> bool:
-    from qmd.index.walk import walk
+    from qmd.index.update import walk
 
     try:
         return any(entry.path == path for entry in walk(folder))

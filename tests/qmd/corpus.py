@@ -13,7 +13,7 @@ from qmd.index.update import Changes, update
 
 
 class Folder:
-    """A collection as ``qmd.index.walk`` wants it."""
+    """A collection as ``qmd.index.update`` wants it."""
 
     def __init__(self, path: Path, name: str = "notes", pattern: str = "**/*.md", ignore: tuple[str, ...] = ()) -> None:
         self.name = name

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qmd.app import output, results
-from qmd.index import derived, handles, references, terms, virtual, walk
+from qmd.index import derived, handles, references, terms, update, virtual
 from qmd.search import hybrid, lex, snippets, structured
 from qmd.vectors import chunking, models
 
@@ -98,7 +98,7 @@ _OURS: dict[str, Callable[..., Any]] = {
     "buildFTS5Query": lex.match_expression,
     "extractTitle": derived.title,
     "normalizeCjkForFTS": terms.spaced_out,
-    "splitGlobMask": walk.split_mask,
+    "splitGlobMask": update.split_mask,
     "handelize": handles.handle,
     "validateLexQuery": structured.lex_error,
     "validateSemanticQuery": structured.semantic_error,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
-from qmd.index import walk
+from qmd.index import update
 from tests.conftest import Brain
 from tests.qmd.app.world import Qmd, write
 
@@ -273,9 +273,9 @@ def test_files_that_vanish_between_listing_and_reading_are_no_failure(
     notes: Path, qmd: Qmd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(notes, {f"n{number}.md": f"# N\n\nwalrus {number}\n" for number in range(9)})
-    walked = walk.walk
+    walked = update.walk
 
-    def vanishing(folder: walk.Folder, *words: object) -> Iterator[walk.Entry]:
+    def vanishing(folder: update.Folder, *words: object) -> Iterator[update.Entry]:
         entries = list(walked(folder, *words))  # type: ignore[arg-type]
         for entry in entries:
             if entry.relative in ("n3.md", "n7.md", "plan.md"):

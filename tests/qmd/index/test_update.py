@@ -13,7 +13,7 @@ from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import is_clean
 from qmd.index.store import open_index
 from qmd.index.update import register, update
-from qmd.index.walk import walk as qmd_walk
+from qmd.index.update import walk as qmd_walk
 from qmd.index.writer import drop, put
 from tests.examples import examples
 from tests.qmd.corpus import Folder, active, counts, indexed, run, write

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from qmd.index.walk import Entry, matcher, split_mask, walk
+from qmd.index.update import Entry, matcher, split_mask, walk
 from tests.qmd.corpus import Folder
 
 
