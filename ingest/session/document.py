@@ -32,7 +32,6 @@ from ingest.session.session import (
     Event,
     weight,
 )
-from ingest.session.tool_calls import AS_CALL
 from ingest.session.units import split_key, stem, unit_key
 
 if TYPE_CHECKING:
@@ -397,7 +396,7 @@ def escape(text: str) -> str:
     """Return ``text`` without lines that look like our headings or tool calls, and with its code fences closed."""
     if "## [" in text or "### " in text:
         text = _OURS.sub(r"\\", text)
-    if (text.startswith("- ") or "\n- " in text) and AS_CALL.search(text):
+    if text.startswith("- ") or "\n- " in text:
         text = _no_calls(text)
     if "```" in text or "~~~" in text:
         text += _unclosed(text)
@@ -406,6 +405,10 @@ def escape(text: str) -> str:
 
 def _no_calls(text: str) -> str:
     """Return ``text`` with a backslash before each line, outside code fences, that looks like a tool call."""
+    from ingest.session.tool_calls import AS_CALL  # many documents have no list
+
+    if not AS_CALL.search(text):
+        return text
     pieces: list[str] = []
     last, fence = 0, ""
     for match in [*_FENCE.finditer(text), None]:

@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import add
 from core.text import clean, one_line
-from ingest.session import edits, tool_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -282,9 +281,6 @@ class SessionBuilder(Part):
     # True if the tool only appends to its files: the longest copy decides what a record says; else the newest copy.
     is_append_only = False
 
-    # Writes the lines of one tool call from its name and input.
-    call_lines = staticmethod(tool_calls.call_lines)
-
     def __init__(self, unit: str, source: str) -> None:
         super().__init__(unit)
         self.source = source
@@ -387,15 +383,27 @@ class SessionBuilder(Part):
     ) -> None:
         """Add a call of a tool; ``given`` is its input as recorded."""
         event = self.put(TOOL, self.call_lines(name, given), at, record, message, call_id)
+        from ingest.session import edits
+
         edits.record(self, event, name, given)
 
     def edited(self, call_id: str, details: object) -> None:
         """Take the files as they were before a call from the details of its result; nothing of them is shown."""
+        from ingest.session import edits
+
         edits.record_result(call_id, details)
+
+    def call_lines(self, name: str, given: Any) -> str:
+        """Return the lines of a tool call, from its name and input."""
+        from ingest.session.tool_calls import call_lines  # many sessions call no tool
+
+        return call_lines(name, given)
 
     def tool_error(self, call_id: str, error: str, at: str = "", record: str = "") -> None:
         """Add the first lines of an error under its call."""
-        lines = tool_calls.error_lines(clean(error))
+        from ingest.session.tool_calls import error_lines
+
+        lines = error_lines(clean(error))
         if lines:
             self.put(RESULT, lines, at, record, "", call_id)
 

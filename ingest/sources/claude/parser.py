@@ -15,7 +15,6 @@ from core.document import Failure
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.raw import records
-from ingest.session import tool_calls
 from ingest.session.document import ASSISTANT
 from ingest.session.session import (
     COMMAND,
@@ -264,7 +263,6 @@ class ClaudeSession(SessionBuilder):
     __slots__ = ("_again", "_asked", "_chains", "_planless", "_rewritten", "_room", "_shown", "earlier")
 
     is_append_only = True
-    call_lines = staticmethod(tool_calls.canonical_lines)
 
     def __init__(self, unit: str) -> None:
         super().__init__(unit, "claude")
@@ -457,6 +455,11 @@ class ClaudeSession(SessionBuilder):
                 self.thought(string(block.get("thinking")), at, uuid, identity)
             elif kind not in _DROPPED_ASSISTANT_BLOCKS:
                 unknown.append((f"assistant block {one_line(str(kind), 60)}", block))
+
+    def call_lines(self, name: str, given: Any) -> str:
+        from ingest.session.tool_calls import canonical_lines
+
+        return canonical_lines(name, given)
 
     def _ask(self, call: str, given: dict[str, Any]) -> None:
         """Remember a subagent's type and task."""

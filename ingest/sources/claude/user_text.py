@@ -12,7 +12,6 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 from core.text import clean, one_line
-from ingest.session import tool_calls
 from ingest.session.session import SUMMARY, TEAMMATE
 from ingest.session.user_text import (
     INTERRUPTION,
@@ -279,7 +278,9 @@ def outcome(block: dict[str, Any], result: Any, *, wants_plan: bool = False) -> 
     if text.startswith(_APPROVED):
         plan = string(details.get("plan"))
         if wants_plan and plan.strip():
-            return Outcome(f"{tool_calls.indented(clean(plan[:_MAX_PLAN]).strip())}\n  approved by the user")
+            from ingest.session.tool_calls import indented
+
+            return Outcome(f"{indented(clean(plan[:_MAX_PLAN]).strip())}\n  approved by the user")
         return Outcome("  approved by the user")
     if text.startswith(_ANSWERED):
         answer = text.removeprefix(_ANSWERED).partition(". You can now continue")[0]
@@ -308,7 +309,11 @@ def _failure(text: str) -> Outcome:
     text = text.strip()
     if text.startswith("<tool_use_error>"):
         text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-    return _WITHOUT_NEWS if text.startswith(_SIBLING) else Outcome(tool_calls.error_lines(text))
+    if text.startswith(_SIBLING):
+        return _WITHOUT_NEWS
+    from ingest.session.tool_calls import error_lines
+
+    return Outcome(error_lines(text))
 
 
 def _answers(details: dict[str, Any]) -> str:
