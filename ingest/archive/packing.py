@@ -8,8 +8,9 @@ import queue
 import threading
 from os.path import dirname
 
-from core.files import Syncs, remove_temporary, write_temporary
+from core.files import remove_temporary, write_temporary
 from core.home import make_private
+from core.syncs import Syncs
 from ingest.archive.archive import packed
 
 # Objects that wait to be packed: their bytes are held.

@@ -12,6 +12,7 @@ from operator import attrgetter
 from os.path import join
 
 from core.counting import add
+from core.files import write_atomic
 from core.home import Home
 from ingest.pipeline.state import HIDDEN
 
@@ -121,26 +122,33 @@ class Ledger:
         found["truncated"] = {"documents": self.truncated[0], "pieces": self.truncated[1]}
         return found
 
-    def write(self, home: Home, elsewhere: Iterable[FileRow] = ()) -> None:
-        """Write this ledger, unless there is one and this run found no files. Raises OSError.
+    def write(self, home: Home) -> None:
+        """Write what ``encoded`` returns. Raises OSError."""
+        if data := self.encoded(home):
+            write_atomic(path(home, self.source), data)
+
+    def encoded(self, home: Home, elsewhere: Iterable[FileRow] = ()) -> bytes:
+        """Return this ledger as its file keeps it; nothing if there is a file and this run found no files.
 
         ``elsewhere``: the source's files that this run did not find, given by hand once or deleted since. Their unknown
         records are added: their documents still lack them.
         """
         import json
 
-        from core.files import write_atomic
-
         if not self.seen and not self.vanished and self.source in read(home):
-            return
+            return b""
         unknown = {what: dict(entry) for what, entry in self.unknown.items()}
         for row in elsewhere:
             # A size below 0: the notes are of an earlier version of the parser.
             if row.size >= 0 and row.notes and '"unknown"' in row.notes:
                 _add_unknown(unknown, row.path, json.loads(row.notes))
         kept = {**self.as_dict(), "unknown": dict(sorted(unknown.items()))}
-        text = json.dumps(kept, ensure_ascii=False, indent=1)
-        write_atomic(join(home.state, "ledger", f"{self.source}.json"), text.encode("utf-8", "replace"))
+        return json.dumps(kept, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def path(home: Home, source: str) -> str:
+    """Return where the ledger of a source's last run is."""
+    return join(home.state, "ledger", f"{source}.json")
 
 
 def _add_unknown(unknown: dict[str, dict[str, object]], path: str, notes: dict[str, Any]) -> None:

@@ -324,14 +324,11 @@ class Normaliser:
         return self._ledger.renamed > before
 
     def _save(self) -> None:
-        from core.files import sync_folder
-
         self._keeping.commit()
         mark = self._keeping.mark() if self._is_whole else ""
         if mark:  # one archived file says nothing about the others
             self._state.mark(self._source.name, mark)
-        self._corpus.flush()
-        sync_folder(self._corpus.folder)  # the renames must be on disk before the state says so
+        self._corpus.flush()  # the documents must be on disk before the state says so
         self._state.save(self._source.name, self._changes)
         self._changes = Changes()
 

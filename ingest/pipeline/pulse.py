@@ -31,23 +31,24 @@ _FILES = 64
 _DATABASES = (".vscdb", ".sqlite", ".db")
 
 
-def write(
-    home: Home,
-    source: str,
+def path(home: Home, source: str) -> str:
+    """Return where the pulse of a source's last run is."""
+    return join(home.state, "pulse", source)
+
+
+def encoded(
     roots: Sequence[str],
     files: Iterable[SourceFile],
     started_ns: int,
     suffixes: Sequence[str] = (".jsonl",),
     *,
     with_empty: bool = True,
-) -> None:
-    """Leave the pulse of a run that began at ``started_ns`` (epoch nanoseconds). Raises OSError.
+) -> bytes:
+    """Return the pulse of a run that began at ``started_ns`` (epoch nanoseconds), as its file has it.
 
     ``suffixes``: how the names of the source's files end, by which a new one is known. ``with_empty``: name folders
     without a transcript, too; False if a folder's name may be a forgotten one.
     """
-    from core.files import write_atomic
-
     # A file name that is no UTF-8 cannot be stored in JSON; it is left to the next run.
     seen = sorted((file for file in files if file.size or file.mtime_ns), key=lambda file: -file.mtime_ns)
     plain = [file for file in seen if _storable(file.path)]
@@ -75,7 +76,7 @@ def write(
         "within": list(within),
         "suffixes": list(suffixes),
     }
-    write_atomic(join(home.state, "pulse", source), jsonb.pack(pulse))
+    return jsonb.pack(pulse)
 
 
 def _add_empty(within: dict[str, None]) -> None:
@@ -108,7 +109,7 @@ def touch(home: Home, source: str, file: SourceFile) -> None:
     """
     from core.files import write_atomic
 
-    place = join(home.state, "pulse", source)
+    place = path(home, source)
     pulse = _read(place)
     if pulse is None or not _storable(file.path):
         return

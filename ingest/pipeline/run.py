@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from os.path import abspath, join
 
+from core.files import write_atomic
 from core.locks import FileLock
 from ingest import registry
 from ingest.archive.keeping import Keeping
+from ingest.pipeline import ledger as ledgers
 from ingest.pipeline import pulse
 from ingest.pipeline.ledger import ARCHIVE, GIVEN, OWN, Ledger
 from ingest.pipeline.state import HIDDEN, Changes, FileRow, State, holds, with_hidden
@@ -139,11 +141,16 @@ def run(
                 state.close()
         ledger.finished = int(time.time())
         there = {file.path for file in files}
-        ledger.write(home, (row for path, row in known.items() if path not in there))
+        elsewhere = (row for path, row in known.items() if path not in there)
+        kept = [(ledgers.path(home, source_name), ledger.encoded(home, elsewhere))]
         if not from_archive and (not roots or (own_places and set(own_places) <= set(places))):
             hidden = {path for path, row in known.items() if row.path.startswith(HIDDEN)}
             calm = [file for file in files if file.path not in hidden and _is_news(source, file)]
-            pulse.write(home, source_name, own_places, calm, started_ns, source.suffixes, with_empty=not hidden)
+            seen = pulse.encoded(own_places, calm, started_ns, source.suffixes, with_empty=not hidden)
+            kept.append((pulse.path(home, source_name), seen))
+        for path, data in kept:
+            if data:
+                write_atomic(path, data)
     return ledger
 
 
@@ -260,10 +267,10 @@ def one(
                     job.go([file], {file.path}, verify=False)
                 finally:
                     keeping.close()
-            if known is None or not known.path.startswith(HIDDEN):
-                pulse.touch(home, source_name, file)
             rows = state.units(source_name, state.units_of(source_name, path)).values()
             settle([(source.collection, row.name, row.hash) for row in rows])
         finally:
             state.close()
+        if known is None or not known.path.startswith(HIDDEN):
+            pulse.touch(home, source_name, file)
     return ledger

@@ -124,6 +124,11 @@ def update(
     return found
 
 
+def as_dicts(changes: dict[str, Changes]) -> dict[str, dict[str, Any]]:
+    """Return the changes of each collection as JSON-like values."""
+    return {name: each.as_dict() for name, each in changes.items()}
+
+
 def register(connection: apsw.Connection, collections: Iterable[Any]) -> None:
     """Write the collections into ``store_collections``, where qmd looks for them.
 

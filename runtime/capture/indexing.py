@@ -20,7 +20,7 @@ from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.policy.exclusions import Policy
 from qmd.index import completeness
 from qmd.index.store import disk_full, is_redacted, mark_complete, mark_redacted, open_index, translate
-from qmd.index.update import register, update
+from qmd.index.update import as_dicts, register, update
 from runtime.capture import demo
 from runtime.injections import FILE as INJECTED
 
@@ -74,6 +74,9 @@ def index(
     Returns the envelope of ``brain index --json``. Raises BadInput, LockContention and EngineMissing.
     """
     started, started_ns = time.perf_counter(), time.time_ns()
+    swept = [home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)]
+    copies = [join(home.state, name) for name in COPIES]
+    redacted = [join(home.root, _ARCHIVE), *(each.path for each in config.collections.values())]
     names: tuple[str, ...] = ()
     if not markdown_only:
         names = _archived(home, source, roots) if from_archive else chosen(home, source, roots, config)
@@ -95,14 +98,12 @@ def index(
         return _fill(home, config, connection, names, places, how, enqueue, started_ns)
 
     policy = Policy(config.data).mark
-    written = [home.state, home.logs, home.inbox, *(join(home.root, name) for name in _WRITTEN)]
-    copies = [join(home.state, name) for name in COPIES]
+    registry.note_roots(home)
     home.make()
     remember(home)
-    registry.note_roots(home)
     with FileLock(join(home.state, "index.lock"), _LOCK_WAIT_S if wait_s is None else min(wait_s, _LOCK_WAIT_S)):
         # The temporary files of killed writers; ``ingest`` sweeps the corpus's own folders.
-        for folder in written:
+        for folder in swept:
             sweep_tree(folder)
         sweep_temporaries(home.root)
         if any(map(os.path.isdir, copies)):
@@ -110,8 +111,11 @@ def index(
         if not rebuild and os.path.exists(join(home.state, _FORGETTING)):
             _resume_forgetting(home)
         rescanned = None
-        if read_or_none(join(home.state, "redaction")) != policy:
-            rescanned = _rescan(home, config, policy)
+        if read_or_none(mark := join(home.state, "redaction")) != policy:
+            if any(map(os.path.exists, redacted)):
+                rescanned = _rescan(home, config)
+            else:
+                write_atomic(mark, policy)  # a new home: no other policy has let anything pass
         try:
             report = _rebuild(home, config, busy_ms, fill) if rebuild else _opened(home, busy_ms, fill)
         except apsw.Error as error:
@@ -239,7 +243,7 @@ def _fill(
     connection.execute("PRAGMA optimize")
     report: dict[str, Any] = {
         "sources": ledgers,
-        "collections": {name: change.as_dict() for name, change in changes.items()},
+        "collections": as_dicts(changes),
         "queued": waiting.added if waiting is not None else 0,
     }
     return {**report, "demo_left": demo_left} if demo_left else report
@@ -274,12 +278,8 @@ def chosen(
     return (source or registry.DEFAULT,)
 
 
-def _rescan(home: Home, config: Config, policy: bytes) -> dict[str, int] | None:
+def _rescan(home: Home, config: Config) -> dict[str, int] | None:
     """Apply a redaction policy that is new to corpus and archive."""
-    written = [join(home.root, _ARCHIVE), *(each.path for each in config.collections.values())]
-    if not any(map(os.path.exists, written)):
-        write_atomic(join(home.state, "redaction"), policy)  # a new home: no other policy has let anything pass
-        return None
     from runtime.capture.rescan import rescan
 
     return rescan(home, config)

@@ -91,7 +91,6 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     reason = excluded(home, path, cwd, config=config)
     if reason:
         return {"outcome": "excluded", "reason": reason}
-    home.make()
     named = given.get("session_id")
     session = named if isinstance(named, str) else ""
     at = time.time()

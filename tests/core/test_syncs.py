@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core import files as core_files
-from core.files import Syncs
+from core import syncs
+from core.syncs import Syncs
 
 
 def _opened(folder: Path, count: int) -> list[tuple[str, int]]:
@@ -52,7 +52,7 @@ def _is_open(descriptor: int) -> bool:
 
 
 def test_no_more_files_are_open_than_a_process_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_files, "_OPEN", 4)
+    monkeypatch.setattr(syncs, "_OPEN", 4)
     several = Syncs()
     added: set[int] = set()
     for number in range(40):
