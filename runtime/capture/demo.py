@@ -48,6 +48,11 @@ def stem(path: str) -> str:
     return basename(path).removesuffix(".jsonl")
 
 
+def is_there(home: Home) -> bool:
+    """Return True if the demo set was indexed, and has not given way yet."""
+    return os.path.exists(join(home.state, MARK))
+
+
 def note(home: Home) -> None:
     """Note that the demo set is about to be indexed. Raises OSError."""
     write_atomic(join(home.state, MARK), b"", sync=False)
