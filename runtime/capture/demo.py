@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from os.path import abspath, basename, join
 
@@ -84,7 +83,7 @@ def give_way(home: Home, connection: apsw.Connection) -> int:
         return 0
     if leaving:
         _remove(home, connection, demo, leaving)
-    with contextlib.suppress(FileNotFoundError):
+    if is_there(home):
         os.unlink(join(home.state, MARK))
     return len(leaving)
 
