@@ -34,7 +34,8 @@ _TOOLS = {
     "copilot": "Copilot CLI", "amp": "Amp", "pi": "Pi", "openclaw": "OpenClaw",
 }  # fmt: skip
 OTHER = "other tools"
-_FIELDS = ("source", "project", "synthetic", "parent", "commands")
+# A document with one of the last three is a day of a shell, of commits or of browsing.
+_FIELDS = ("source", "project", "synthetic", "parent", "commands", "commits", "visits")
 _MOST_TOOLS = 6
 _MOST_PROJECTS = 5
 _NAME_LENGTH = 28
@@ -118,9 +119,9 @@ def _sessions(connection: apsw.Connection, config: Config) -> Iterator[_Session]
     known = frozenset(registry.names())
     seen: set[int] = set()
     rows = [row for row in catalogue.walk(connection, _FIELDS) if row[1] in trusted]
-    for _, _, _, digest, began, _, dated, source, project, synthetic, parent, commands in reversed(rows):
-        if synthetic == 1 or parent is not None or commands is not None:
-            continue  # no person had it, or it is a day of a shell's history
+    for _, _, _, digest, began, _, dated, source, project, synthetic, parent, *counted in reversed(rows):
+        if synthetic == 1 or parent is not None or any(each is not None for each in counted):
+            continue  # no person had it, or it is no session
         prompts: list[int] = []
         for at, words in _PROMPT.findall(catalogue.text(connection, digest) or ""):
             key = hash((at, words))

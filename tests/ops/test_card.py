@@ -76,6 +76,14 @@ def test_a_source_that_no_tool_has_is_not_named(stocked: Shelf) -> None:
     ]
 
 
+def test_days_of_commits_and_of_browsing_are_no_sessions(stocked: Shelf) -> None:
+    before = card(stocked.home, stocked.config)
+    commits: dict[str, Any] = {"source": "git", "project": "/x/gulls", "commits": 2}
+    stocked.put("git", "gulls/2026-03-12.md", "## 14:30 tide: keep the low row", date=1_773_316_800, **commits)
+    stocked.put("chrome-history", "2026-03-12.md", "- 09:14 tides", date=1_773_316_800, source="chrome", visits=1)
+    assert card(stocked.home, stocked.config) == before
+
+
 def test_projects_are_named_on_request_alone_and_without_their_folders(stocked: Shelf) -> None:
     assert card(stocked.home, stocked.config)["projects"] is None
     named = card(stocked.home, stocked.config, projects=True)["projects"]
