@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from core.text import one_line
 from ingest.session.document import COMPACTED, REASONING
@@ -19,6 +20,8 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MOST_PROMPTS = 200
 _PROMPT_LENGTH = 90
 _VERBATIM = "command"
+
+Headings = list[tuple[int, re.Match[str]]]
 
 
 @dataclass(slots=True)
@@ -91,9 +94,18 @@ class Piece:
     next: int | None
 
 
-def cut(lines: list[str], wanted: int) -> Piece:
-    """Return the piece that has the line ``wanted``, else the first. A piece ends before a turn or a blank line."""
-    starts = _starts(lines)
+def headings(lines: list[str]) -> Headings:
+    """Return (index, match) of the lines that begin a turn."""
+    likely = [(index, line) for index, line in enumerate(lines) if line[:4] == "## ["]
+    return [(index, opened) for index, line in likely if (opened := TURN.match(line))]
+
+
+def cut(lines: list[str], wanted: int, opened: Headings | None = None) -> Piece:
+    """Return the piece that has the line ``wanted``, else the first. A piece ends before a turn or a blank line.
+
+    ``opened`` are the ``headings`` of the lines, if the caller has them.
+    """
+    starts = _starts(lines, headings(lines) if opened is None else opened)
     number = max((index for index, start in enumerate(starts) if start <= wanted), default=0)
     ends = [*(start - 1 for start in starts[1:]), len(lines)]
     return Piece(
@@ -106,23 +118,35 @@ def cut(lines: list[str], wanted: int) -> Piece:
     )
 
 
-def _starts(lines: list[str]) -> list[int]:
+def _starts(lines: list[str], opened: Headings) -> list[int]:
     body = body_start(lines)
     found = [body + 1]
-    size, fence = 0, ""
-    for index in range(body, len(lines)):
-        line = lines[index]
-        is_turn = line.startswith("## [") and TURN.match(line) is not None
-        if is_turn:
-            fence = ""
+    size = 0
+    places = (body, *(index for index, _ in opened if index >= body), len(lines))
+    for first, end in pairwise(dict.fromkeys(places)):
         # A turn may begin a little early, so that a piece begins with its heading.
-        full = size >= PIECE if not is_turn else size >= PIECE // 2
-        if full and not fence and (is_turn or (not line.strip() and not _continues(lines, index + 1))):
+        if first > body and size >= PIECE // 2:
+            found.append(first + 1)
+            size = 0
+        whole = sum(map(len, lines[first:end])) + end - first
+        if size + whole < PIECE:
+            size += whole
+        else:
+            size = _split(lines, first, end, size, found)
+    return found
+
+
+def _split(lines: list[str], first: int, end: int, size: int, found: list[int]) -> int:
+    """Add to ``found`` where pieces begin within a long turn; return the size of the last one."""
+    fence = ""
+    for index in range(first, end):
+        line = lines[index]
+        if size >= PIECE and not fence and not line.strip() and not _continues(lines, index + 1):
             found.append(index + 1)
             size = 0
         size += len(line) + 1
         fence = _fence(fence, line)
-    return found
+    return size
 
 
 def _continues(lines: list[str], index: int) -> bool:
@@ -189,13 +213,13 @@ def _part(turn: Turn, kind: str, line: int) -> Part:
     return turn.parts[-1]
 
 
-def prompts(lines: list[str], most: int = _MOST_PROMPTS) -> list[tuple[int, int, str]]:
-    """Return (line, number, first words) of the turns in which a person speaks; of more than ``most``, every nth."""
-    spoken = [
-        (index, int(opened[1]))
-        for index, line in enumerate(lines)
-        if line.startswith("## [") and (opened := TURN.match(line)) and opened[2] in ("user", "task")
-    ]
+def prompts(lines: list[str], most: int = _MOST_PROMPTS, opened: Headings | None = None) -> list[tuple[int, int, str]]:
+    """Return (line, number, first words) of the turns in which a person speaks; of more than ``most``, every nth.
+
+    ``opened`` are the ``headings`` of the lines, if the caller has them.
+    """
+    known = headings(lines) if opened is None else opened
+    spoken = [(index, int(heading[1])) for index, heading in known if heading[2] in ("user", "task")]
     found: list[tuple[int, int, str]] = []
     for index, number in spoken[:: max(1, -(-len(spoken) // most))]:
         words = next((text for text in lines[index + 1 : index + 20] if text.strip()), "")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 10**9 - 1
 _MOST_TOUCHED = 40
+# Characters of one text that are shown.
+_LONGEST = 200_000
 # Roles of which line ends mean something: people type them.
 _TYPED = frozenset(("user", "task", "teammate"))
 
@@ -43,13 +45,15 @@ def view(visit: Visit) -> Page:
             redact=True,
         )
         related = _related(connection, envelope)
-    envelope = printable_value(envelope)
     lines: list[str] = envelope["text"].split("\n")
     line = envelope["line"] or 0
-    piece = reading.cut(lines, line or visit.number("from", 0, _MOST_LINES))
+    opened = reading.headings(lines)
+    piece = reading.cut(lines, line or visit.number("from", 0, _MOST_LINES), opened)
     envelope.update(first_line=piece.first, last_line=piece.last, text="\n".join(lines[piece.first - 1 : piece.last]))
+    envelope = printable_value(envelope)
+    lines[piece.first - 1 : piece.last] = envelope["text"].split("\n")
     turns = reading.turns(lines, piece, envelope["title"] if piece.number == 1 else "")
-    prompts = reading.prompts(lines)
+    prompts = reading.prompts(lines, opened=opened)
     written = touched(lines, str(envelope["project"] or ""))[:_MOST_TOUCHED] if envelope["trust"] == "session" else []
     more = {
         "touched": written,
@@ -89,9 +93,13 @@ class _Html:
 
     def text(self, turn: reading.Turn, part: reading.Part) -> Any:
         """Return a text: markdown, or line by line as it was typed if the turn lists commands."""
+        text = part.text
+        if len(text) > _LONGEST:
+            # A line has no place where a piece could end.
+            text = f"{text[:_LONGEST]}…\n\n({len(text) - _LONGEST:,} more characters)"
         if turn.verbatim:
-            return markdown.code(part.text.strip("\n"))
-        return markdown.render(part.text, first=part.line, here=self._here, breaks=turn.role in _TYPED)
+            return markdown.code(text.strip("\n"))
+        return markdown.render(text, first=part.line, here=self._here, breaks=turn.role in _TYPED)
 
     def is_open(self, part: reading.Part) -> bool:
         """Return True if a folded part holds the line that the address names."""
