@@ -10,13 +10,14 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import socket
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
 from core.errors import Refused
-from qmd.mcp.guard import Guard, is_loopback, shown
+from qmd.mcp.guard import Guard, is_address, is_loopback, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,7 @@ class Access:
         self._token = token or secrets.token_urlsafe(24)
         self._session = secrets.token_urlsafe(32)
         self._guard = Guard(host, {})
+        self._names = _own_names()
         self._once: dict[str, float] = {}
         self._forms: dict[str, float] = {}
         self._on_use = on_use
@@ -100,6 +102,8 @@ class Access:
         refused = self._guard.refusal((), hosts)
         if refused:
             return refused
+        if not self._guard.checks_hosts and not self._is_own(hosts[0].strip().lower()):
+            return f"Host not allowed: {hosts[0]}"
         own = f"http://{hosts[0].strip().lower()}"
         for origin in headers.get("origin", []):
             if origin.strip().lower() != own:
@@ -109,6 +113,11 @@ class Access:
         if site not in ("same-origin", "none") and not opened:
             return "requests from other pages are not allowed"
         return ""
+
+    def _is_own(self, host: str) -> bool:
+        """Return True if a Host is an address, or a name of this machine: for a server on every interface."""
+        name = host.rpartition(":")[0] or host
+        return is_address(host) or is_loopback(name) or name in self._names
 
     def knows(self, scope: Scope) -> bool:
         """Return True if a request has the cookie.
@@ -175,6 +184,11 @@ class Access:
         )
         cookie = f"{self._cookie}={self._session}; HttpOnly; SameSite=Strict; Path=/"
         await _answer(send, HTTPStatus.OK, page, "text/html; charset=utf-8", {"set-cookie": cookie})
+
+
+def _own_names() -> frozenset[str]:
+    name = socket.gethostname().lower()
+    return frozenset((name, name.partition(".")[0], f"{name.partition('.')[0]}.local"))
 
 
 def check_host(host: str, token: str) -> str:

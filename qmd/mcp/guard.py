@@ -79,7 +79,7 @@ class Guard:
             return "requests from other machines need a bearer token, and QMD_HTTP_TOKEN is not set"
         for host in map(str.strip, hosts):
             # The owner of a name can point it at this machine; nobody owns an address.
-            if host and not self._host_allowed(host.lower()) and not _is_address(host):
+            if host and not self._host_allowed(host.lower()) and not is_address(host):
                 return f"Host not allowed: {host} (a bearer token is needed, or QMD_ALLOWED_HOSTS)"
         return ""
 
@@ -109,7 +109,8 @@ def is_loopback(name: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Return True if a Host header names an IP address: no web page can have its own name resolve to one."""
     parts = _HOST.fullmatch(host.lower())
     try:
         return parts is not None and bool(ipaddress.ip_address(parts[1].strip("[]")))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from typing import Any
 
 import pytest
 
@@ -74,6 +76,19 @@ def test_every_name_of_this_machine_is_spoken_to(home: Home, host: str) -> None:
     browser = Browser(home)
     cookies = "; ".join(f"{name}={value}" for name, value in browser.client.cookies.items())
     browser.get("/health", 200, {"host": host, "cookie": cookies})
+
+
+def test_a_server_on_every_interface_is_spoken_to_by_address_or_by_its_own_name() -> None:
+    access = Access("0.0.0.0", PORT, "a token of many characters")  # compared only
+    own = socket.gethostname()
+    for host in ("192.0.2.7:7717", "[2001:db8::1]:7717", "localhost:7717", f"{own}:7717", own.partition(".")[0]):
+        assert access.refusal(_asked(host)) == "", host
+    for host in ("evil.example", "evil.example:7717", "192.0.2.7.evil.example", "a b", "[::1", f"{own}.evil.example"):
+        assert access.refusal(_asked(host)), host
+
+
+def _asked(host: str) -> dict[str, Any]:
+    return {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", host.encode())]}
 
 
 @pytest.mark.parametrize(
