@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import quote_plus, urlsplit
 
+import apsw
 import psutil
 
 from bench import corpora
@@ -22,8 +25,7 @@ _MEMORY_MB = 150
 _STOP_S = 30
 # A question is sent once nobody has typed for 90 ms: every third key of a quick typist.
 _KEYS = 3
-_DAY = "the day on which every file was written"
-_UNDATED = "no file of the corpus has a date, so all of them are looked through for that one day"
+_YEARS_S = 2 * 365 * 86_400
 
 
 class _Client:
@@ -65,17 +67,15 @@ def measure(report: Report, *, quick: bool) -> None:
         corpus = corpora.own()
     rounds = 5 if quick else 20
     name = f"web, {corpus.files:,} documents"
-    with _serving(environment(corpora.brain(corpus))) as (url, pid):
+    home = _dated(corpora.brain(corpus))
+    with _serving(environment(home)) as (url, pid):
         client = _Client(url)
         first: dict[str, float] = {}
-        for view, path in _views(client, corpus.questions[0]):
+        views = list(_views(client, corpus.questions[0]))
+        for view, path in views:
             first[view] = client.first_byte(path)
             taken = [client.first_byte(path) for _ in range(rounds)]
-            p50 = median(taken)
-            known = _UNDATED if view == _DAY else ""
-            row = Row(f"{name}: first byte of {view}, p50", ms(p50), bar=f"≤ {ms(_FIRST_BYTE_S)}", known=known)
-            report.add(row._replace(met=p50 <= _FIRST_BYTE_S))
-        # What a view has counted is kept until the index changes.
+            _add(report, f"{name}: first byte of {view}, p50", median(taken))
         slowest = max(first, key=lambda view: first[view])
         report.add(Row(f"{name}: first look, the slowest ({slowest})", ms(first[slowest])))
         taken = [client.first_byte(f"/?q={quote_plus(typed)}") for typed in _typed(corpus.questions)]
@@ -83,9 +83,48 @@ def measure(report: Report, *, quick: bool) -> None:
         met = p95 <= _RESULTS_S
         report.add(Row(f"{name}: keystroke to results, p50", ms(median(taken))))
         report.add(Row(f"{name}: keystroke to results, p95", ms(p95), bar=f"≤ {ms(_RESULTS_S)}", met=met))
+        # What a view has counted is kept until the index changes.
+        changed: dict[str, list[float]] = {view: [] for view, _ in views}
+        for _ in range(rounds):
+            for view, path in views:
+                _change(home)
+                changed[view].append(client.first_byte(path))
+        slowest = max(changed, key=lambda view: median(changed[view]))
+        _add(report, f"{name}: right after a change, the slowest ({slowest}), p50", median(changed[slowest]))
         memory = psutil.Process(pid).memory_info().rss
     limit = f"≤ {_MEMORY_MB} MB"
     report.add(Row(f"{name}: memory", megabytes(memory), bar=limit, met=memory <= _MEMORY_MB * 1e6))
+
+
+def _add(report: Report, name: str, seconds: float) -> None:
+    report.add(Row(name, ms(seconds), bar=f"≤ {ms(_FIRST_BYTE_S)}", met=seconds <= _FIRST_BYTE_S))
+
+
+def _dated(home: Path) -> Path:
+    """Return a copy of a home in which each document has a date of the last two years: the corpus has none."""
+    copy = home.with_name(f"{home.name}-dated")
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in ("index.sqlite", "collections.yml"):
+        shutil.copy(home / name, copy)
+    since = int(time.time()) - _YEARS_S
+    connection = apsw.Connection(str(copy / "index.sqlite"))
+    # Knuth's multiplicative hash spreads them evenly.
+    connection.execute(
+        "UPDATE brain_facts SET dated = 1, date = ?1 + document_id * 2654435761 % ?2,"
+        " ended = ?1 + document_id * 2654435761 % ?2 + 1800",
+        (since, _YEARS_S),
+    )
+    connection.close()
+    return copy
+
+
+def _change(home: Path) -> None:
+    """Write to the index, as an index run does, and leave it as it is."""
+    connection = apsw.Connection(str(home / "index.sqlite"))
+    version = connection.pragma("user_version")
+    connection.pragma("user_version", version)
+    connection.close()
 
 
 def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
@@ -99,10 +138,13 @@ def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
     yield "a document", f"/s/{hits[0]['uri'].removeprefix('qmd://')}"
     year = json.loads(client.text("/time.json"))
     yield "a year", f"/time?year={year['year']}"
-    yield _DAY, f"/time/{next(reversed(year['days']), hits[0]['date'][:10])}"
+    yield "a day", f"/time/{next(reversed(year['days']))}"
     yield "projects", "/project"
     yield "files", "/file"
     yield "health", "/health"
+    yield "decisions", "/why"
+    yield "the inbox", "/inbox"
+    yield "what agents were given", "/injected"
     yield "recall", "/eval"
 
 

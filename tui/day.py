@@ -100,11 +100,12 @@ class Day(Screen[None]):
             return
         self._day = envelope["day"]
         self._rows = rows = activity.rows(envelope["items"])
+        since = envelope["since"]
         year, month, number = map(int, self._day.split("-"))
         noon = time.mktime((year, month, number, 12, 0, 0, 0, 0, -1))
         self.query_one("#day", Static).update(Content(time.strftime("%A, %-d %B %Y", time.localtime(noon))))
         self.query_one("#counts", Static).update(Content(lines.tally(envelope["counts"])))
-        pane.show(lambda width: lines.day(rows, width), item=0 if rows else -1)
+        pane.show(lambda width: lines.day(rows, width, since), item=0 if rows else -1)
 
     def on_pane_opened(self, event: Pane.Opened) -> None:
         """Read the document of an entry, from its line."""

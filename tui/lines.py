@@ -166,13 +166,16 @@ def preview(item: Mapping[str, Any], passage: Mapping[str, Any] | None, width: i
     return found
 
 
-def day(rows: Sequence[Mapping[str, Any]], width: int) -> list[Line]:
-    """Return the entries of a day (``activity.rows``), a line each: its local time, its kind, what it says, where."""
+def day(rows: Sequence[Mapping[str, Any]], width: int, since: str = "") -> list[Line]:
+    """Return the entries of a day (``activity.rows``), a line each: its local time, its kind, what it says, where.
+
+    What began before ``since`` (ISO 8601), the day's beginning, has no time of this day.
+    """
     found: list[Line] = []
     for index, row in enumerate(rows):
         item = row["item"]
         kind = _KINDS.get(item["kind"], item["kind"])
-        at = time.strftime("%H:%M", time.localtime(clock.parse_iso(row["at"]) or 0))
+        at = time.strftime("%H:%M", time.localtime(clock.parse_iso(row["at"]) or 0)) if row["at"] >= since else "  …  "
         place = line(project_name(item["project"]))
         room = width - 16
         said = line(row["text"])

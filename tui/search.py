@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from core import clock
 from core.counting import counted
-from runtime.asking.wording import behind
+from runtime.asking.wording import behind, how
 from tui import lines
 from tui.latest import Latest
 from tui.pane import Pane
@@ -201,14 +201,14 @@ class Search(Screen[None]):
         self.query_one("#keys", Static).update(Content(_TYPING if is_typing else _MOVING))
 
 
-def _status(envelope: Mapping[str, Any]) -> str:
+def _status(envelope: dict[str, Any]) -> str:
     """Return how far the index is behind, how many were found, and how the question was read, in one line."""
     if not envelope.get("ok"):
         return ""
     said = behind(envelope["freshness"], "brain index")
     if "hits" in envelope:
         count = counted(len(envelope["hits"]), "hit")
-        return "  ·  ".join([*said, f"{count} in {envelope['took_ms']:.0f} ms", envelope["route"]["mode"]])
+        return "  ·  ".join([*said, f"{count} in {envelope['took_ms']:.0f} ms", how(envelope)])
     as_of = clock.parse_iso(envelope["freshness"]["lexical"]["as_of"] or "")
     indexed = time.strftime("index of %-d %b %Y, %H:%M", time.localtime(as_of)) if as_of else ""
     return "  ·  ".join(["Lately", *(said or [indexed])])

@@ -144,7 +144,7 @@ class Site:
         try:
             page = self._answer(view, request, form)
             response = _response(page, as_json)
-            code = NO_RESULTS if page.envelope.get("error") == "no_results" else OK
+            code = NO_RESULTS if page.envelope.get("error") == "no_results" else page.envelope.get("exit_code", OK)
             event, fields = page.event, page.fields
         except Exception as error:  # noqa: BLE001  # whatever it is, a page says so
             failure = self._known(error)

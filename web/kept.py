@@ -22,7 +22,7 @@ _MOST = 64
 # An answer that also shows what has not been indexed yet is good for so long.
 FRESH_S = 2.0
 # How long a look waits for a new answer where there is one that was right up to so long ago.
-_PATIENCE_S = 0.03
+_PATIENCE_S = 0.015
 _LATE_S = 60.0
 _AT_ONCE = 2
 
@@ -47,11 +47,17 @@ class Kept:
         self._makers = ThreadPoolExecutor(_AT_ONCE, "counting")
 
     def get(
-        self, home: Home, name: str, make: Callable[[], dict[str, Any]], good_s: float = math.inf
+        self,
+        home: Home,
+        name: str,
+        make: Callable[[], dict[str, Any]],
+        good_s: float = math.inf,
+        spare: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return the answer ``name``, made again if the index or the day has changed, or after ``good_s`` seconds.
 
-        The caller must not change the answer. Raises what ``make`` raises.
+        ``spare`` is given instead of a first answer that takes too long. The caller must not change the answer. Raises
+        what ``make`` raises.
         """
         state, now = _state(home), time.monotonic()
         with self._lock:
@@ -63,6 +69,8 @@ class Kept:
             if making is None:
                 making = self._making[(name, *state)] = self._makers.submit(self._make, name, state, make)
         is_late = last is not None and now - last.known <= _LATE_S
+        if last is None and spare is not None:
+            last, is_late = _Answer(state, now, now, spare), True
         wait([making], min(self._patience_s, TIMEOUT_MAX) if is_late else None)
         return making.result() if making.done() or last is None else last.found
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _STOP_S = 3
 _LOOK_S = 1.0
+# Threads that count hold the interpreter for so long: an answer takes it four times, and must not wait 5 ms for each.
+_SWITCH_S = 0.001
 
 
 class _Server(uvicorn.Server):
@@ -76,6 +78,7 @@ def serve(
     ``port`` 0 takes any free one. ``ready`` is called once the address is listened on. Raises BadInput if it cannot be.
     """
     sockets = _listen(host, port)
+    sys.setswitchinterval(_SWITCH_S)
     return asyncio.run(_serve(home, environ, host, sockets, token, idle_s, ready))
 
 

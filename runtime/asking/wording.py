@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _NEAREST = "Nothing clearly answers this. Nearest:"
 _UNMENTIONED = "No hit mentions"
+_MODES = {
+    "lex": "by words", "strict": "by words, all of them", "vec": "by meaning", "hybrid": "by words and meaning",
+    "time": "in the order of time",
+}  # fmt: skip
 _WORKTREES = ("worktrees", ".worktrees")
 LESS_CLEAR = "--- less clear from here on ---"
 
@@ -111,6 +115,12 @@ def behind(found: dict[str, Any], fix: str) -> list[str]:
     many = lexical["pending"] > 1
     what = f"At least {lexical['pending']} transcripts" if many else "A transcript or a collection"
     return [f"{what} changed since {lexical['as_of']}: {fix}"]
+
+
+def how(envelope: dict[str, Any]) -> str:
+    """Return how a question was answered, in a few words: ``by words``."""
+    mode = str(envelope["route"]["mode"])
+    return _MODES.get(mode, mode)
 
 
 def took(envelope: dict[str, Any]) -> str:

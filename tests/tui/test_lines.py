@@ -85,3 +85,14 @@ def test_a_turn_has_the_time_where_its_reader_is(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("counts", "said"), [({}, "nothing"), ({"session": 1, "shell": 2}, "1 session, 2 commands")])
 def test_a_day_is_added_up_in_words(counts: dict[str, int], said: str) -> None:
     assert lines.tally(counts) == said
+
+
+def test_what_began_on_an_earlier_day_has_no_time_of_this_one() -> None:
+    began = {"kind": "session", "project": ""}
+    rows = [{"at": f"2026-03-{day}T10:00:00Z", "text": f"tide {day}", "item": began} for day in (11, 12)]
+    said = [
+        line.plain
+        for line in lines.day([{**row, "item": {**began, "more": 0}} for row in rows], 60, "2026-03-12T00:00:00Z")
+    ]
+    assert said[0].lstrip().startswith("… ")
+    assert ":00" in said[1]

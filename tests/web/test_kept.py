@@ -73,3 +73,18 @@ def test_whoever_changed_something_sees_it_at_once(home: Home) -> None:
     shelf.put("brain", "b.md", date=1_773_316_800)
     kept.clear()
     assert kept.get(home, "a year", lambda: {"number": 2}) == {"number": 2}
+
+
+def test_a_spare_answer_is_given_while_the_first_is_made(home: Home) -> None:
+    Shelf(home).put("brain", "a.md", date=1_773_316_800)
+    counted = Event()
+
+    def slow() -> dict[str, Any]:
+        assert counted.wait(20)
+        return {"number": 1}
+
+    kept = Kept(patience_s=0.01)
+    assert kept.get(home, "a year", slow, spare={}) == {}
+    counted.set()
+    assert kept.get(home, "a year", slow) == {"number": 1}
+    kept.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -442,3 +443,34 @@ def test_hits_that_answer_less_clearly_are_set_apart(stocked: Shelf, browser: Br
     assert page.count("Less clear from here on") == 1
     assert "<code><mark>deep</mark></code> for <strong><mark>herring</mark></strong>" in page
     assert "<mark>cormorant</mark> dives" not in browser.get("/?q=zeppelin")
+
+
+def test_health_shows_what_it_can_without_an_index(home: Home) -> None:
+    browser = Browser(home)
+    page = browser.get("/health", 503)
+    assert Judge(page).faults == []
+    assert "cannot be read" in page
+    assert 'data-copy="brain index"' in page
+    found = browser.json("/health.json", 503)
+    assert (found["ok"], found["error"], found["freshness"]) == (False, "qmd_missing", None)
+    assert found["stats"]["asks"]["count"] == 0
+
+
+def test_many_commands_in_a_row_are_folded(stocked: Shelf, browser: Browser) -> None:
+    assert '<details class="run">' not in browser.get("/time/2026-03-12")
+    typed = "\n".join(f"- 17:0{number}:00 $ make {number}" for number in range(6))
+    shell = f"## [1] command · 2026-03-12 17:00\n\n{typed}"
+    fields: dict[str, Any] = {"source": "shell", "session_id": "evening", "commands": 6}
+    stocked.put("brain", "shell__evening.md", shell, date=_NOON + 18_000, ended=_NOON + 18_400, **fields)
+    page = browser.get("/time/2026-03-12")
+    assert Judge(page).faults == []
+    assert page.count('<details class="run">') == 1
+    assert "<span>6 commands until 17:05</span>" in page
+
+
+def test_a_line_that_no_screen_could_hold_is_shown_in_part(stocked: Shelf, browser: Browser) -> None:
+    stocked.put("brain", "one.md", f"## [1] user · 2026-03-12 12:00\n\n{'x' * 300_000}", date=_NOON, source="claude")
+    page = browser.get("/s/brain/one.md")
+    assert len(page) < 250_000
+    assert re.search(r"\(100,00\d more characters\)", page)
+    assert "x" * 300_000 in browser.json("/s/brain/one.md.json")["text"]

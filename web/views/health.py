@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -15,7 +16,7 @@ from core.text import printable_value
 from ops.checks.reporting import last_report
 from ops.stats.stats import stats
 from qmd.index import catalogue
-from qmd.index.store import open_index
+from qmd.index.store import open_index, translate
 from runtime.asking.envelope import Freshness
 from runtime.explaining import installation
 from runtime.forgetting.expiry import expiring
@@ -44,14 +45,20 @@ class Health:
     def view(self, visit: Visit) -> Page:
         """Show the last examination, freshness, and the statistics of the last 30 days."""
         home, get = visit.home, self._kept.get
-        counted = get(home, "health: collections", lambda: _collections(visit))
+        status = HTTPStatus.OK
+        try:
+            counted = get(home, "health: collections", lambda: _collections(visit))
+            index = {"ok": True, **get(home, "health", lambda: _index(visit), FRESH_S), **counted}
+        except (BrainError, apsw.Error) as error:
+            # Whoever looks here has a reason: the rest is shown without the index.
+            failure = error if isinstance(error, BrainError) else translate(error, home.index)
+            index = {**failure.envelope(), "freshness": None, "documents": {}, "collections": []}
+            status = HTTPStatus.SERVICE_UNAVAILABLE
         found = {
             "schema": 1,
-            "ok": True,
+            **index,
             "doctor": last_report(home),
-            **get(home, "health", lambda: _index(visit), FRESH_S),
-            **counted,
-            **get(home, "health: disk", lambda: _disk(visit, counted["collections"]), _WALKED_S),
+            **get(home, "health: disk", lambda: _disk(visit, index["collections"]), _WALKED_S),
             "stats": stats(home, visit.now - _SINCE_S),
         }
         envelope = printable_value(shown_value(found))
@@ -64,7 +71,7 @@ class Health:
             "asked": envelope["stats"]["commands"].get("ask"),
             "bytes": sum(each or 0 for each in envelope["disk"].values()),
         }
-        return Page("health", "Health", envelope, more, "explain")
+        return Page("health", "Health", envelope, more, "explain", status=status)
 
 
 def _index(visit: Visit) -> dict[str, Any]:

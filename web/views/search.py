@@ -16,7 +16,7 @@ from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
-from runtime.asking.wording import begins_rest, nothing, preface
+from runtime.asking.wording import begins_rest, how, nothing, preface
 from runtime.capture import demo
 from runtime.capture.init import DEMO_QUESTION
 from runtime.dates import dates
@@ -96,6 +96,7 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
         "kept": _kept(visit),
         "wanted": wanted,
         "weighed": found.weighed,
+        "how": how(envelope),
         "preface": preface(envelope),
         "nothing": nothing(envelope, narrowed)[1 if narrowed else 0 :],
         "rest": next((hit["rank"] for hit in hits if begins_rest(hit, envelope)), 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from datetime import date, timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
@@ -12,11 +13,16 @@ from core.text import printable_value
 from runtime.explaining import activity
 from web import drawing
 from web.kept import FRESH_S
+from web.rendering import labels
 from web.visit import Page
 
 if TYPE_CHECKING:
     from web.kept import Kept
     from web.visit import Visit
+
+# Kinds of which more than so many in a row are folded.
+_FOLDED = ("shell", "browsing")
+_SHOWN = 4
 
 
 class Times:
@@ -51,14 +57,11 @@ class Times:
         return Page("time", str(envelope["year"]), envelope, more, "recent", {"n_hits": len(envelope["days"])})
 
     def past_year(self, visit: Visit) -> dict[str, Any]:
-        """Return the squares of the 53 weeks up to today as ``map``, and the ``totals`` of their days."""
-        today = date.fromtimestamp(visit.now)
-        first = today - timedelta(days=today.weekday() + 52 * 7)
-        known: dict[str, dict[str, int]] = {}
-        for year in sorted({first.year, today.year}):
-            known |= self._year(visit, year, "")["days"]
-        days = {day: counts for day, counts in known.items() if first.isoformat() <= day <= today.isoformat()}
-        return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
+        """Return the squares of the 53 weeks up to today as ``map``, and the ``totals`` of their days.
+
+        Empty while they are counted for the first time.
+        """
+        return self._kept.get(visit.home, "past year", lambda: _past_year(visit), spare={})
 
     def day(self, visit: Visit) -> Page:
         """Show one day."""
@@ -76,16 +79,38 @@ class Times:
         later = [day for day in days if day > envelope["day"]]
         more = {
             "line": drawing.day_line(envelope["since"], envelope["until"], envelope["items"]),
-            "rows": activity.rows(envelope["items"]),
+            "groups": _groups(activity.rows(envelope["items"])),
             "kinds": activity.KINDS,
             "words": drawing.WORDS,
             "before": earlier[-1] if earlier else None,
             "after": later[0] if later else None,
-            "projects": sorted({item["project"] for item in envelope["items"] if item["project"]}),
+            "projects": labels(sorted({item["project"] for item in envelope["items"] if item["project"]})),
             "kept": {"project": project},
             "named": _named(envelope["day"]),
         }
         return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
+
+
+def _past_year(visit: Visit) -> dict[str, Any]:
+    today = date.fromtimestamp(visit.now)
+    first = today - timedelta(days=today.weekday() + 52 * 7)
+    known: dict[str, dict[str, int]] = {}
+    for year in sorted({first.year, today.year}):
+        known |= activity.year(visit.home, visit.config, year)["days"]
+    days = {day: counts for day, counts in known.items() if first.isoformat() <= day <= today.isoformat()}
+    return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
+
+
+def _groups(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return (kind, rows) of runs of one kind. What is typed and visited comes in dozens: a long run can be folded.
+
+    The kind is "" for rows that are never folded.
+    """
+    found: list[tuple[str, list[dict[str, Any]]]] = []
+    for kind, run in groupby(rows, key=lambda row: row["item"]["kind"] if row["item"]["kind"] in _FOLDED else ""):
+        together = list(run)
+        found.append((kind if len(together) > _SHOWN else "", together))
+    return found
 
 
 def totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
