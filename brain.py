@@ -130,7 +130,8 @@ def _run(name: str, argv: list[str]) -> int:
                 if context.surface in withholding.AGENTS and name in withholding.SHOWING:
                     withholding.require_policy(context.home)
             code = command.run(args, context)
-            if context.given:
+            # A person's answers are the usual case, which imports nothing.
+            if context.given and (context.surface != "terminal" or "CLAUDECODE" in context.environ):
                 _note_given(context, name)
     except errors.BrainError as error:
         if error.code == errors.INTERNAL and not isinstance(error, errors.DiskFull):
@@ -157,8 +158,6 @@ def _run(name: str, argv: list[str]) -> int:
 
 def _note_given(context: Context, name: str) -> None:
     """Record what a command showed if an agent ran it (``runtime.injections``)."""
-    if context.surface == "terminal" and "CLAUDECODE" not in context.environ:
-        return  # a person: the usual case imports nothing
     from runtime.injections import answers
 
     if answers.is_agents(context.surface, context.environ):

@@ -46,7 +46,6 @@ OURS = {
     "qmd.index.exchanges",
     "qmd.search.scoring",
     "qmd.search.search",
-    "qmd.search.snippets",
     "qmd.search.stems",
     "qmd.index.store",
     "qmd.index.terms",

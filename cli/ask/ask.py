@@ -117,8 +117,8 @@ def run(args: Args, context: Context) -> int:
     else:
         _print(envelope, args, context)
     embedded = envelope["freshness"]["semantic"]["as_of"]
-    is_ours = settings.serve != "off" and not other_engine(context.environ)
-    if is_ours and not context.fields.get("warm") and (embedded or settings.serve == "on-demand"):
+    may_start = settings.serve == "on-demand" or (embedded and settings.serve != "off")
+    if may_start and not context.fields.get("warm") and not other_engine(context.environ):
         from runtime.resident.starting import after
 
         sys.stdout.flush()

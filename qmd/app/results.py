@@ -9,7 +9,7 @@ from qmd import ecma
 from qmd.app.output import csv_field
 from qmd.index import virtual
 from qmd.index.references import number_lines
-from qmd.search import snippets
+from qmd.search import excerpt
 
 TYPE_CHECKING = False
 
@@ -239,9 +239,9 @@ class _View:
         content = result.body if self._full else self._snippet(result, _LONG).text
         return number_lines(content) if self._numbered else content
 
-    def _snippet(self, result: Result, most: int) -> snippets.Excerpt:
+    def _snippet(self, result: Result, most: int) -> excerpt.Excerpt:
         start, length = result.chunk or (None, None)
-        return snippets.extract(result.body, self._query, most, start, length, self._intent)
+        return excerpt.extract(result.body, self._query, most, start, length, self._intent)
 
 
 def full_path(session: Session, collection: str, path: str) -> str | None:

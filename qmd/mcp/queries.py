@@ -17,7 +17,8 @@ from qmd.index.collections import Contexts
 from qmd.index.references import number_lines
 from qmd.mcp.library import NoIndex
 from qmd.mcp.server import encode
-from qmd.search import hybrid, lex, semantic, snippets, structured
+from qmd.search import hybrid, lex, semantic, structured
+from qmd.search.excerpt import extract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -320,7 +321,7 @@ def _shown(connection: apsw.Connection, query: Query, hits: list[hybrid.FusedHit
     answers: list[dict[str, Any]] = []
     for hit in hits:
         found = hit.found
-        excerpt = snippets.extract(hit.body, query.primary, _SNIPPET, *hit.chunk, query.intent)
+        excerpt = extract(hit.body, query.primary, _SNIPPET, *hit.chunk, query.intent)
         answers.append(
             {
                 "docid": f"#{found.docid}",

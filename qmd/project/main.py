@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.project.semantic import Near
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
 
 _LIMIT = 15
 # Below this cosine `query` shows nothing; docs/commonplace.md has the trial behind the figure.
@@ -254,6 +254,7 @@ def _query(arguments: argparse.Namespace) -> dict[str, Any]:
 def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
     from qmd.index.catalogue import Filters
     from qmd.project import store
+    from qmd.search import lex
     from qmd.search.search import Searcher
 
     question = _question(arguments)
@@ -262,7 +263,10 @@ def _keyword(arguments: argparse.Namespace) -> dict[str, Any]:
         filters = Filters(tuple(_collections(connection, arguments)))
         most = arguments.n * 2
         searcher = Searcher(connection)
-        found = searcher.search(question, limit=most, filters=filters, strict=arguments.all_words)
+        if arguments.all_words:
+            found = lex.strict(connection, question, most, filters)
+        else:
+            found = searcher.search(question, limit=most, filters=filters)
         searcher.show(found)
         hits = _shown(connection, database, found, arguments.n)
     return {"query": question, "by": "keyword", "hits": hits, "_text": _hits(hits)}

@@ -14,6 +14,7 @@ from core.errors import BadQuery
 from qmd.index import catalogue, terms
 from qmd.index.virtual import Addressed
 from qmd.search import snippets
+from qmd.search.search import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def search(
     return kept[:limit]
 
 
-def strict(connection: apsw.Connection, question: str, limit: int, filters: Filters) -> list[snippets.Hit]:
+def strict(connection: apsw.Connection, question: str, limit: int, filters: Filters) -> list[Hit]:
     """Return the best ``limit`` documents that match every term of ``question``, best first: ``brain ask --strict``.
 
     Raises BadQuery for more words than FTS5 can look up in time, apsw.Error.
@@ -93,7 +94,7 @@ def strict(connection: apsw.Connection, question: str, limit: int, filters: Filt
     words = [word for word in question.replace('"', " ").split() if not word.startswith("-")]
     hits = []
     for document, rating in ratings.items():
-        hit = snippets.Hit(rows[document], -rating / (1 - rating), {"bm25": round(-rating, 3), "match": match})
+        hit = Hit(rows[document], -rating / (1 - rating), {"bm25": round(-rating, 3), "match": match})
         text = catalogue.text(connection, hit.hash) or ""
         hit.line, hit.snippet = snippets.around(text, 0, snippets.find_any(text, words), is_clean=hit.is_clean)
         hits.append(hit)

@@ -12,17 +12,17 @@ from __future__ import annotations
 import apsw
 
 from qmd.index import catalogue
+from qmd.index.catalogue import Document
 from qmd.index.terms import Analyzer, Terms
-from qmd.search import scoring, snippets
+from qmd.search import scoring
 from qmd.search.scoring import Scored
-from qmd.search.snippets import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any, Protocol
 
-    from qmd.index.catalogue import Filters
+    from qmd.index.catalogue import Filters, Row
     from qmd.search.parallel_read import Later, SecondReader
     from qmd.vectors.knn import Meaning, Near, Nearest
 
@@ -46,6 +46,50 @@ DOCUMENTS: Table = (
     "documents_fts", f"0, {_TITLE}, 1", catalogue.only_documents, scoring.NOMINATED_DOCUMENTS, 1
 )  # fmt: skip
 PASSAGES: Table = ("brain_passages", f"1, {_INNER}", catalogue.only_passages, scoring.NOMINATED_PASSAGES, 2)
+
+
+class Hit(Document):
+    """One answer.
+
+    ``score`` (0-1) is the share of the evidence that a perfect match would give; ``parts`` are its summands, if they
+    were asked for. The evidence is a ``passage`` (its id, 0 for none) from number ``token`` on, or the chunk ``near``;
+    ``names`` are the words that were searched for.
+
+    The rest comes with the text (``read``, ``fill``). ``line`` counts from 1. ``piece`` is the passage of the evidence,
+    (start, end) in characters; (0, 0) if there is none. ``begin`` is where the text begins, behind its frontmatter.
+    ``quotes`` are lines that a caller chose instead of the snippet.
+    """
+
+    __slots__ = (
+        "begin", "line", "names", "near", "parts", "passage", "piece", "quotes", "score", "snippet", "token",
+    )  # fmt: skip
+
+    if TYPE_CHECKING:
+        near: Near | None
+        names: Sequence[str]
+        quotes: Sequence[Any]
+
+    def __init__(self, row: Row, score: float, parts: dict[str, Any] | None = None) -> None:
+        super().__init__(row)
+        self.score, self.parts = score, parts or {}
+        self.passage, self.token, self.near, self.names = 0, 0, None, ()
+        self.line, self.snippet, self.piece, self.begin, self.quotes = 1, "", (0, 0), 0, ()
+
+
+def read(connection: apsw.Connection, hit: Hit) -> str:
+    """Return the text of a hit, "" if the index lacks it, and note its ``piece``. Raises apsw.Error."""
+    text, first, bounds = catalogue.passages(connection, hit.hash) or ("", 0, ())
+    place = hit.passage - first
+    if hit.near is not None:
+        from qmd.vectors import knn
+
+        knn.place(connection, hit.near)
+        hit.piece = (hit.near.start, hit.near.end)
+    elif 0 <= place < len(bounds) - 1:
+        hit.piece = (bounds[place], bounds[place + 1])
+    elif bounds:
+        hit.begin = bounds[0]
+    return text
 
 
 class Searcher:
@@ -73,7 +117,6 @@ class Searcher:
         *,
         limit: int,
         filters: Filters,
-        strict: bool = False,
         boost: Boost | None = None,
         drop: str = "",
         meaning: Meaning | None = None,
@@ -87,7 +130,6 @@ class Searcher:
             question: words, names, code.
             limit: the most documents.
             filters: which documents may answer.
-            strict: the question is in qmd's ANDed language (``qmd.search.lex``).
             boost: lifts documents by their date.
             drop: the part of the question that names the date; its words count only if nothing else remains.
             meaning: the question's vector, to be blended with words; ``vec0`` must be loaded.
@@ -95,11 +137,6 @@ class Searcher:
 
         Raises apsw.Error.
         """
-        self.last = None
-        if strict:
-            from qmd.search import lex
-
-            return lex.strict(self.connection, question, limit, filters)
         self.last = ranking = Ranking(self, filters, limit, boost, meaning)
         ranking.rank(question, drop)
         return ranking.hits(parts=parts)
@@ -116,11 +153,13 @@ class Searcher:
                 self.fill(hit, self.read(hit))
 
     def read(self, hit: Hit) -> str:
-        """Return the text of a hit, "" if the index lacks it, and note its ``piece``. Raises apsw.Error."""
-        return snippets.read(self.connection, hit)
+        """Return the text of a hit as ``read`` does. Raises apsw.Error."""
+        return read(self.connection, hit)
 
     def fill(self, hit: Hit, text: str) -> None:
         """Fill in the line and the snippet of a hit, where its evidence is in ``text`` (``read``)."""
+        from qmd.search import snippets
+
         snippets.fill(self.analyzer, hit, text)
 
     def locate(self, table: Table, match: str, ids: Collection[int], skip: int) -> list[Located]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
     from runtime.asking.ask import Asker, Inquiry
 
 # A session and its distillate are shown as one hit. A distillate has the file name of its session (docs/documents.md).

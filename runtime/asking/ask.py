@@ -30,14 +30,13 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.search.parallel_read import SecondReader
-    from qmd.search.search import Searcher
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit, Searcher
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
     from runtime.asking.meaning import Semantics
     from runtime.asking.reranking import Reranking
-    from runtime.dates.dates import Span
     from runtime.dates.question import DateBoost
+    from runtime.dates.span import Span
 
     class Answering(Protocol):
         """Answers one question after another from the index at ``path``."""
@@ -170,12 +169,17 @@ class Asker:
 
             chronology.find_newest(self, inquiry, limit)
             return
+        if inquiry.mode == "strict":
+            from qmd.search import lex
+
+            searcher.last = None
+            inquiry.hits = lex.strict(self.connection, inquiry.question, limit, inquiry.filters)
+            return
         try:
             inquiry.hits = searcher.search(
                 inquiry.question,
                 limit=limit,
                 filters=inquiry.filters,
-                strict=request.strict,
                 boost=inquiry.boost,
                 drop=inquiry.span.phrase if inquiry.span is not None else "",
                 meaning=inquiry.meaning,
@@ -413,9 +417,10 @@ def _drop_hits(inquiry: Inquiry) -> None:
 
 def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
     """Let each session show the lines that answer, and other hits the place that matches; note words without a hit."""
+    searcher = asker.open_searcher()
     from qmd.search import quoting
 
-    wanted, searcher = quoting.Question(inquiry.question), asker.open_searcher()
+    wanted = quoting.Question(inquiry.question)
     unmentioned: list[str] = list(wanted.stems)
     for hit in inquiry.hits or inquiry.nearest:
         text = searcher.read(hit)
@@ -434,14 +439,7 @@ def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
     if unmentioned:
         from runtime.asking import naming
 
-        inquiry.names = naming.names(asker.connection, wanted.stems.values())
-        inquiry.missing = [word for stem, word in wanted.stems.items() if stem in unmentioned and word in inquiry.names]
-        if inquiry.missing:
-            from core.redaction import shown
-
-            # A question may contain a secret, which is repeated nowhere.
-            clean = shown(inquiry.question)
-            inquiry.missing = [word for word in inquiry.missing if word in clean]
+        naming.find_missing(asker, inquiry, wanted.stems, unmentioned)
 
 
 def require_names(asker: Asker, inquiry: Inquiry) -> None:

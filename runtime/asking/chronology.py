@@ -11,8 +11,8 @@ from runtime.dates import dates
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from runtime.asking.ask import Asker, Inquiry
-    from runtime.dates.dates import Span
     from runtime.dates.question import DateBoost
+    from runtime.dates.span import Span
 
 # The trust of collections of pages and articles, which answer first a question about what was read on some days.
 _TRUST_OF_READ = ("article", "browser")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.snippets import Hit
-    from runtime.dates.dates import Span
+    from qmd.search.search import Hit
+    from runtime.dates.span import Span
 
 SCHEME = "qmd://"
 FRESH_DAYS = 1

@@ -16,7 +16,7 @@ from core.files import open_regular
 from qmd.index import catalogue, store
 from qmd.index.catalogue import Filters
 from qmd.index.terms import STOP
-from qmd.search.snippets import Hit
+from qmd.search.search import Hit
 from runtime.asking import absence
 from runtime.asking.ask import Asker, Inquiry, validate_question, wait_ms
 from runtime.asking.chronology import date_boost

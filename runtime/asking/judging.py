@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
     from runtime.asking.ask import Asker, Inquiry
 
 # Collections whose documents say what holds: a page or an article says what its writer held.

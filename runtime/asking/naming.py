@@ -10,7 +10,24 @@ import apsw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+    from runtime.asking.ask import Asker, Inquiry
+
+
+def find_missing(asker: Asker, inquiry: Inquiry, stems: Mapping[str, str], unmentioned: Collection[str]) -> None:
+    """Note the names in a question, and those that no hit mentions. Raises apsw.Error.
+
+    ``stems`` has the question's words by their stems; ``unmentioned`` are the stems that no hit has.
+    """
+    inquiry.names = names(asker.connection, stems.values())
+    inquiry.missing = [word for stem, word in stems.items() if stem in unmentioned and word in inquiry.names]
+    if inquiry.missing:
+        from core.redaction import shown
+
+        # A question may contain a secret, which is repeated nowhere.
+        clean = shown(inquiry.question)
+        inquiry.missing = [word for word in inquiry.missing if word in clean]
 
 
 def names(connection: apsw.Connection, words: Collection[str]) -> list[str]:

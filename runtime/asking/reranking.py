@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core import redaction
 from core.errors import BrainError, EngineMissing
 from qmd.reranking.judge import LONGEST, Judge, opened
-from qmd.search import snippets
+from qmd.search import search
 from qmd.search.hybrid import best_chunk
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
     from runtime.asking.ask import Asker, Inquiry
 
 # Half of what qmd's query looks at: this is the interactive clock. Twenty passages take a small model three seconds of
@@ -104,7 +104,7 @@ class Reranking:
 
     def _text(self, question: str, hit: Hit) -> str:
         """Return the text of a hit for the reranker: its title and the passage that was found, else the best chunk."""
-        body = snippets.read(self._connection, hit)
+        body = search.read(self._connection, hit)
         whole = self._judge.sendable(body)
         start, end = hit.piece
         if end:

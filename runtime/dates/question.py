@@ -13,8 +13,8 @@ from math import exp
 
 from core.clock import DAY
 from runtime.dates import dates, words
-from runtime.dates.dates import Span
 from runtime.dates.phrases import Reader
+from runtime.dates.span import Span
 from runtime.dates.written import EXACT, VAGUE, Days, like
 
 _HOUR = 3600

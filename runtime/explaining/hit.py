@@ -26,7 +26,7 @@ from runtime.resident.answer import answer
 if TYPE_CHECKING:
     from core.config import Collection, Config
     from core.home import Home
-    from runtime.dates.dates import Span
+    from runtime.dates.span import Span
 
 
 _ABOVE = 5

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
 
 TYPES = ("decision", "rejected")
 _CANDIDATES = 20

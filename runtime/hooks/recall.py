@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
 
 # The part of a session's budget that is used up at most once an event has spoken: what comes later needs some, too.
 SHARES = {"session-start": 0.5, "prompt": 0.8, "compact": 0.8}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.index.actions.action import Action
-    from qmd.search.snippets import Hit
+    from qmd.search.search import Hit
     from runtime.work.scope import Scope
 
 FILES = "files"

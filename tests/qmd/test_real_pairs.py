@@ -11,7 +11,7 @@ import pytest
 
 from qmd.app import output, results
 from qmd.index import derived, handles, references, terms, update, virtual
-from qmd.search import hybrid, lex, snippets, structured
+from qmd.search import excerpt, hybrid, lex, structured
 from qmd.vectors import chunking, models
 
 # qmd 2.8.3 deletes the marks between words that were typed apart and asks for one long word, which FTS5's tokenizer,
@@ -55,7 +55,7 @@ def _document(text: str) -> dict[str, Any] | None:
 def _snippet(*given: Any) -> dict[str, Any]:
     defaults: list[Any] = [500, None, None, ""]
     body, query, most, start, length, intent = [*given, *defaults[len(given) - 2 :]]
-    found = snippets.extract(body, query, most or 500, start, length, intent or "")
+    found = excerpt.extract(body, query, most or 500, start, length, intent or "")
     return {
         "line": found.line,
         "snippet": found.text,

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from qmd import ecma
 from qmd.app.results import explain_lines
 from qmd.index import handles, virtual
-from qmd.search import hybrid, snippets, structured
+from qmd.search import hybrid, structured
+from qmd.search.excerpt import extract
 from qmd.vectors import chunking
 
 TEXT = st.text(st.sampled_from("ab \n#`-é漢🎉"), max_size=400)
@@ -96,7 +97,7 @@ def test_chunks_cover_a_text_and_overlap(text: str, size: int, overlap: int, win
 
 @given(TEXT, st.text("ab é", max_size=10), st.none() | st.integers(0, 400))
 def test_a_snippet_is_of_its_text(text: str, query: str, start: int | None) -> None:
-    found = snippets.extract(text, query, 60, start, 100)
+    found = extract(text, query, 60, start, 100)
     total = text.count("\n") + 1
     assert 1 <= found.line <= total
     assert found.before + found.count + found.after == total

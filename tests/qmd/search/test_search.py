@@ -12,20 +12,24 @@ from core.errors import BadQuery
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.update import register, update
+from qmd.search import lex
 from qmd.search.explanation import explain
-from qmd.search.search import Searcher
-from qmd.search.snippets import Hit
+from qmd.search.search import Hit, Searcher
 from tests.examples import examples
 from tests.qmd.corpus import Folder, indexed, run, write
 
 FILLER = "The quick work of the day went on without much of note. " * 12
 
 
-def _ask(connection: apsw.Connection, question: str, limit: int = 5, **options: object) -> list[Hit]:
-    filters = options.pop("filters", None)
-    assert filters is None or isinstance(filters, Filters)
+def _ask(
+    connection: apsw.Connection, question: str, limit: int = 5, *, strict: bool = False, **options: object
+) -> list[Hit]:
+    filters = options.pop("filters", None) or Filters()
+    assert isinstance(filters, Filters)
     searcher = Searcher(connection)
-    hits = searcher.search(question, limit=limit, filters=filters or Filters(), **options)  # type: ignore[arg-type]
+    if strict:
+        return lex.strict(connection, question, limit, filters)
+    hits = searcher.search(question, limit=limit, filters=filters, **options)  # type: ignore[arg-type]
     searcher.show(hits)
     return hits
 
@@ -265,8 +269,8 @@ def test_more_hits_than_are_nominated_by_default_can_be_asked_for(tmp_path: Path
 
 
 def test_a_whole_year_lifts_less_than_a_day(tmp_path: Path) -> None:
-    from runtime.dates.dates import Span
     from runtime.dates.question import DateBoost
+    from runtime.dates.span import Span
 
     connection, _ = indexed(tmp_path, {"a.md": "---\ndate: 2026-03-01T10:00:00Z\n---\nwalrus"})
     year = DateBoost(Span(1767225600, 1798761600, "boost", "", ""))

@@ -16,7 +16,7 @@ from core.home import Home, shipped
 from core.within import within
 from qmd.reranking import judge
 from qmd.search.hybrid import best_chunk
-from qmd.search.snippets import Hit
+from qmd.search.search import Hit
 from runtime.asking import reranking
 from runtime.asking.ask import Asker, Request, batch
 from runtime.resident.answer import answer

@@ -12,7 +12,7 @@ from core.jsonb import pack
 from core.version import REDACTION
 from qmd.index.catalogue import Filters
 from qmd.index.store import Deadline
-from qmd.search.snippets import Hit
+from qmd.search.search import Hit
 from runtime.asking import arranging, ask
 from runtime.asking.ask import Asker, Inquiry
 from runtime.asking.request import Request

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from core.clock import DAY, parse_iso
-from runtime.dates.dates import Span
 from runtime.dates.question import DateBoost
+from runtime.dates.span import Span
 
 
 def _at(text: str) -> int:

@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 from runtime.dates import dates
 from runtime.dates import words as date_words
 from runtime.dates.question import no_day, read
+from runtime.dates.span import Span
 from tests.cases import cases
 from tests.runtime.zones import at, zone
 
 NOW = "2026-11-21 15:30"  # a Saturday
 
 
-def span_at(question: str, now: str = NOW, name: str = "UTC") -> dates.Span | None:
+def span_at(question: str, now: str = NOW, name: str = "UTC") -> Span | None:
     with zone(name):
         return read(question, at(now, name))
 
 
-def days_of(span: dates.Span, name: str = "UTC") -> str:
+def days_of(span: Span, name: str = "UTC") -> str:
     """The span as ``first`` or ``first..last``, by local dates."""
     with zone(name):
         first, last = dates.day_iso(dates.day_of(span.since)), dates.day_iso(dates.day_of(span.until - 1))
