@@ -44,15 +44,14 @@ test: dev
 	  check imports $(BIN)/lint-imports; \
 	  summary; \
 	} > build/static.log 2>&1 & static=$$!; \
-	check tests $(BIN)/python -m pytest -n $(JOBS) -m 'not long'; \
+	check tests $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'not long'; \
 	if wait $$static; then passed="$$passed static"; else failed="$$failed static"; fi; \
 	cat build/static.log; summary
 
-# Properties with all their examples; then the tests that measure, one at a time.
+# Properties with all their examples, and the tests that take more than a few seconds.
 long: dev
 	@$(CHECK); \
-	check properties $(BIN)/python -m pytest -n $(JOBS) -m 'hypothesis and not long' --hypothesis-profile=thorough; \
-	check long $(BIN)/python -m pytest -m long --hypothesis-profile=thorough; \
+	check long $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m 'long or hypothesis' --hypothesis-profile=thorough; \
 	summary
 
 bench: dev

@@ -76,12 +76,18 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return path
 
 
+@pytest.fixture
+def places(tmp_path: Path) -> list[Path]:
+    """The folders in which this test may leave an index."""
+    return [tmp_path]
+
+
 @pytest.fixture(autouse=True)
-def _sound_full_text(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+def _sound_full_text(places: list[Path], request: pytest.FixtureRequest) -> Iterator[None]:
     """Every index that a test leaves passes FTS5's integrity check; a test that damages one is marked."""
     yield
     if request.node.get_closest_marker("damages_full_text") is None:
-        assert not [fault for path in databases(tmp_path) for fault in faults(path)]
+        assert not [fault for place in places for path in databases(place) for fault in faults(path)]
 
 
 @pytest.fixture(autouse=True)

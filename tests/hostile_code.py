@@ -9,5 +9,5 @@ HOSTILE = [
     ('r#"' * 20_000, "rust"),
     pytest.param("`" * 150_001, "go", marks=pytest.mark.long),
     pytest.param('"""' * 100_001, "java", marks=pytest.mark.long),
-    ("a<" * 200_000, "cpp"),
+    pytest.param("a<" * 200_000, "cpp", marks=pytest.mark.long),
 ]

@@ -109,7 +109,7 @@ def fill(disk: Path) -> Fill:
     return fill
 
 
-FREE = [4_000, 20_000, 34_000, 400_000]
+FREE = [4_000, 34_000, 400_000]
 COMMANDS = {
     "index": ["index", "--from", "{folder}"],
     "forget": ["forget", "--match", "topic3", "--yes"],

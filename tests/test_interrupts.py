@@ -24,7 +24,7 @@ from tests.conftest import Brain
 from tests.ingest.transcripts import Script, save, text
 
 ROOT = Path(__file__).resolve().parent.parent
-_PASSAGES = 1_500_000
+_PASSAGES = 700_000
 
 
 @pytest.fixture
@@ -264,13 +264,12 @@ def _of_something_else(path: Path) -> None:
 
 DAMAGE = [
     _noise,
-    _noise_after_the_header,
-    _noise_in_the_tables,
     _truncated,
-    _a_few_bytes,
-    _zeros,
     _empty,
     _of_something_else,
+    # tests/test_damage.py damages parts of an index in more ways.
+    *(pytest.param(each, marks=pytest.mark.long) for each in (_noise_after_the_header, _noise_in_the_tables)),
+    *(pytest.param(each, marks=pytest.mark.long) for each in (_a_few_bytes, _zeros)),
 ]
 
 

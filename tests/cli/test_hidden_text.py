@@ -8,23 +8,29 @@ from typing import Any
 
 import pytest
 
+from core.config import load
 from core.home import Home
 from qmd.index.store import mark_redacted, open_index
+from runtime.capture import indexing
+from tests import homes
 from tests.conftest import Brain
 from tests.unseen import HOSTILE, unseen
 
 NAME = f"lock{HOSTILE}\n.md"
 
 
-@pytest.fixture
-def note(home: Home, brain: Brain) -> str:
-    """A note of the user's own, indexed as it is; returns its docid."""
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, str]:
+    """A home with a note of the user's own, indexed as it is, and the note's docid; commands only read it."""
+    folder = tmp_path_factory.mktemp("noted")
+    home = Home(str(folder / "home"))
+    home.make()
     place = Path(home.path("inbox"))
     place.mkdir(parents=True, exist_ok=True)
     head = f"---\nsession_id: n1\nsource: note\ntype: decision\ntitle: {json.dumps(f'Lock{HOSTILE}ing')}\n---\n"
     (place / NAME).write_text(f"{head}\n# Locking\n\nuse fl{HOSTILE}ock ❤\ufe0f\u200d🔥 for the writer lock\n", "utf-8")
-    done = brain("qmd", "--brain", "update")
-    assert done.returncode == 0, done.stderr
+    with homes.environment(folder):
+        indexing.index(home, load(home))
     connection = open_index(home.index, write=True)
     try:
         mark_redacted(connection)
@@ -32,7 +38,14 @@ def note(home: Home, brain: Brain) -> str:
     finally:
         connection.close()
     assert row is not None
-    return f"#{row[0][:6]}"
+    return home, f"#{row[0][:6]}"
+
+
+@pytest.fixture
+def note(noted: tuple[Home, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The docid of the note, which is in the home of this test's commands."""
+    monkeypatch.setenv("BRAIN_HOME", noted[0].root)
+    return noted[1]
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)])

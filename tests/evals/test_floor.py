@@ -117,7 +117,14 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+# One constant, one table and one step; the others take as long and run with the long tests.
+SHORT = ("length counts too much", "every word is a term", "no date is read")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [pytest.param(spoil, id=name, marks=() if name in SHORT else pytest.mark.long) for name, spoil in SPOILT.items()],
+)
 def test_the_floor_notices_a_constant_that_was_spoilt(
     asked: tuple[Dataset, Places], spoil: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,35 +13,57 @@ from core.home import Home
 from ops.install import program
 from runtime.capture import inbox, indexing
 from runtime.capture.capture import capture
+from tests import homes
 from tests.ops.backups import transcript
 from tests.ops.machines import Machine, converge
-from tests.ops.patients import ROOT, RUN, examine, ids
+from tests.ops.patients import ROOT, RUN
 
 
-@pytest.fixture
-def one(tmp_path: Path) -> Machine:
-    """A machine with two sessions and a note, never synchronised."""
-    machine = Machine(tmp_path, "laptop", tmp_path / "remote.git")
+def _laptop(folder: Path) -> Machine:
+    machine = Machine(folder, "laptop", folder / "remote.git")
     machine.session(1, "walrus")
     machine.session(2, "ocelot")
     inbox.write(machine.home, "the pelican landed on the laptop")
     return machine
 
 
+def _tower(folder: Path) -> Machine:
+    machine = Machine(folder, "tower", folder / "remote.git")
+    machine.session(3, "heron")
+    inbox.write(machine.home, "the puffin landed on the tower")
+    return machine
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Machine:
+    """A machine with two sessions and a note, never synchronised."""
+    return _laptop(tmp_path)
+
+
 @pytest.fixture
 def pair(one: Machine, tmp_path: Path) -> tuple[Machine, Machine]:
     """Return ``one`` and another machine with the same remote repository, a session and a note."""
-    other = Machine(tmp_path, "tower", tmp_path / "remote.git")
-    other.session(3, "heron")
-    inbox.write(other.home, "the puffin landed on the tower")
-    return one, other
+    return one, _tower(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def meeting(tmp_path_factory: pytest.TempPathFactory) -> homes.Stage:
+    """A folder with the machines of ``pair``, each with the other's documents."""
+
+    def build(folder: Path) -> None:
+        one = _laptop(folder)
+        converge(one, _tower(folder))
+
+    return homes.Stage(tmp_path_factory.mktemp("meeting"), build)
 
 
 @pytest.fixture
-def converged(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
-    """Both, with each other's documents."""
-    converge(*pair)
-    return pair
+def converged(meeting: homes.Stage, places: list[Path]) -> tuple[Machine, Machine]:
+    """The machines of ``pair``, each with the other's documents."""
+    folder = meeting.reset()
+    places.append(folder)
+    remote = folder / "remote.git"
+    return Machine(folder, "laptop", remote), Machine(folder, "tower", remote)
 
 
 @pytest.fixture
@@ -50,9 +73,18 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_NOTIFY", "off")
 
 
-@pytest.fixture
-def well(home: Home) -> Home:
-    """A home of a few documents with nothing to find."""
+@pytest.fixture(scope="session")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of a few documents; tests copy it."""
+    folder = tmp_path_factory.mktemp("healthy")
+    with homes.environment(folder):
+        home = Home(str(folder / "home"))
+        home.make()
+        _document(home)
+    return Path(home.root)
+
+
+def _document(home: Home) -> None:
     for number in range(3):
         path = Path(home.path("brain", f"s{number}.md"))
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -61,7 +93,12 @@ def well(home: Home) -> Home:
         path.chmod(0o600)
     indexing.index(home, load(home))
     capture(home, "prefer flock over pid files")
-    assert ids(examine(home)) == []
+
+
+@pytest.fixture
+def well(healthy: Path, home: Home) -> Home:
+    """A home of a few documents with nothing to find."""
+    shutil.copytree(healthy, home.root, dirs_exist_ok=True)
     return home
 
 

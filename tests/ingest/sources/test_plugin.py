@@ -149,7 +149,7 @@ def test_a_fault_of_a_document_has_no_line_and_the_doctor_names_the_package_to_u
     (failed,) = ledger["failed"]
     assert (failed["path"], failed["reason"], failed["line"]) == (str(folder / "torn.json"), "malformed document", 0)
     assert ledger["unknown"]["role oracle"]["example"] == str(folder / "abc.json")
-    fixes = {each["id"]: each["fix"] for each in json.loads(brain("doctor", "--json").stdout)["findings"]}
+    fixes = {each["id"]: each["fix"] for each in json.loads(brain("doctor", "--no-wedge", "--json").stdout)["findings"]}
     assert fixes["drift:toy"] == "upgrade the package toy-source; brain explain --json shows examples"
 
 

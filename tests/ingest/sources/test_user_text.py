@@ -110,8 +110,8 @@ def test_words_that_cursor_marks_are_never_lost(data: st.DataObject) -> None:
 @pytest.mark.parametrize("tool", EXTRACT)
 def test_the_time_is_linear_in_the_text(tool: str) -> None:
     for piece in pieces_of(tool):
-        text = piece * (200_000 // len(piece))
+        text = piece * (40_000 // len(piece) + 1)
         began = time.process_time()
         EXTRACT[tool](text)
         EXTRACT[tool](f"<user_query>{text}</user_query>")
-        assert time.process_time() - began < 1, piece[:80]
+        assert time.process_time() - began < 0.5, piece[:80]

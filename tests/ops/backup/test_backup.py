@@ -98,7 +98,7 @@ def test_what_was_backed_up_is_what_is_restored(filled: Home, tmp_path: Path, wi
 
 def test_a_backup_made_while_others_write_is_whole(filled: Home, claude_root: Path, tmp_path: Path) -> None:
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
-    for round_ in range(3):
+    for round_ in range(2):
         for number in range(30):
             transcript(claude_root, number, turns=6 + 4 * round_)
         with subprocess.Popen(

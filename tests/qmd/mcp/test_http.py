@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 
+from qmd.app.main import main
 from tests.qmd.mcp.world import LIMIT_S, Site, World, talk
 from tests.waiting import until
 
@@ -362,25 +363,32 @@ def test_a_client_that_is_too_slow_is_dropped(site: Site) -> None:
         assert b" 408 " in bodiless.recv(200)
 
 
-def test_a_taken_port_is_named(shared: World, site: Site) -> None:
-    second = shared.run("--http", "--port", str(site.port))
-    assert second.returncode == 1
-    assert second.stderr == f"Port {site.port} already in use. Try a different port with --port.\n"
+Capture = pytest.CaptureFixture[str]
 
 
-def test_an_impossible_port_is_an_error(shared: World) -> None:
-    refused = shared.run("--http", "--port", "70000")
-    assert refused.returncode == 1
-    assert "Cannot listen on localhost:70000" in refused.stderr
-    assert "Traceback" not in refused.stderr
+def refusal(capfd: Capture, world: World, *words: str) -> str:
+    """Return what a server says that cannot listen; it never starts, so this process can be the one."""
+    capfd.readouterr()
+    assert main(["mcp", "--http", *words], world.settings) == 1
+    return capfd.readouterr().err
+
+
+def test_a_taken_port_is_named(shared: World, site: Site, capfd: Capture) -> None:
+    said = refusal(capfd, shared, "--port", str(site.port))
+    assert said == f"Port {site.port} already in use. Try a different port with --port.\n"
+
+
+def test_an_impossible_port_is_an_error(shared: World, capfd: Capture) -> None:
+    said = refusal(capfd, shared, "--port", "70000")
+    assert "Cannot listen on localhost:70000" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("host", ["9" * 400, "a..b", "../x"])
-def test_an_impossible_host_is_an_error(shared: World, host: str) -> None:
-    refused = shared.run("--http", "--host", host)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("Cannot listen on ")
-    assert "Traceback" not in refused.stderr
+def test_an_impossible_host_is_an_error(shared: World, capfd: Capture, host: str) -> None:
+    said = refusal(capfd, shared, "--host", host)
+    assert said.startswith("Cannot listen on ")
+    assert "Traceback" not in said
 
 
 def test_many_clients_at_once_are_all_answered(site: Site) -> None:

@@ -182,7 +182,9 @@ def test_what_is_no_record_is_not_read(indexed: Run, name: str) -> None:
         assert "did you mean kb/notes/storage.md" in done.err
 
 
-def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+def test_meaning_finds_what_the_words_do_not_and_nothing_about_something_else(
+    indexed: Run, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
     monkeypatch.delenv("COMMONPLACE_EMBEDDING")
     early = indexed("query", "database")
     assert (early.code, "nothing is embedded by local/" in early.err) == (65, True)
@@ -201,6 +203,7 @@ def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.M
     assert [hit["id"] for hit in hits] == [hit["id"] for hit in every if hit["score"] >= found["min_score"]]
     tasks = _hits(indexed("query", "which database do we use", "--collection", "tasks", "--min-score", "-1", "--json"))
     assert [hit["id"] for hit in tasks] == ["kb/tasks/one.md#file"]
+    _finds_nothing_about_something_else(indexed)
 
     before = json.loads(indexed("status", "--json").out)["embedding"]
     assert (before["pending"], before["vectors"] >= 4) == (0, True)
@@ -219,9 +222,7 @@ def test_meaning_finds_what_the_words_do_not(indexed: Run, monkeypatch: pytest.M
     assert indexed("query", "x").code == 64
 
 
-def test_a_question_about_something_else_finds_nothing(indexed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COMMONPLACE_EMBEDDING")
-    indexed("update")
+def _finds_nothing_about_something_else(indexed: Run) -> None:
     for question in ("how tall is the giraffe in the zoo", "recette de la tarte aux pommes"):
         done = indexed("query", question)
         assert (done.code, done.out) == (0, "")

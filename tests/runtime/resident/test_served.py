@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,25 @@ class Ready(Model):
         return Encoded(quantise(self.words.embed([text]))[0], None)
 
 
-@pytest.fixture
-def shelf(home: Home, endpoint: Endpoint) -> Shelf:
-    """Sixty documents with vectors, of which one is the reranker's favourite, and nothing that is sure of itself."""
+@pytest.fixture(scope="module")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of sixty documents with vectors, of which one is the reranker's favourite; tests copy it."""
+    home = Home(str(tmp_path_factory.mktemp("stocked") / "home"))
+    home.make()
     shelf = Shelf(home)
-    make_private(os.path.dirname(home.socket))
     for number in range(60):
         words = [_WORDS[(number * 5 + step * step + step * number) % len(_WORDS)] for step in range(6)]
         shelf.put("brain", f"{number:03}.md", " ".join(words), title=f"n{number}")
     embed(home, Words())
+    return Path(home.root)
+
+
+@pytest.fixture
+def shelf(stocked: Path, home: Home, endpoint: Endpoint) -> Shelf:
+    """The documents of ``stocked``, nothing of which is sure of itself, and an endpoint that reranks."""
+    shutil.copytree(stocked, home.root, dirs_exist_ok=True)
+    shelf = Shelf(home)
+    make_private(os.path.dirname(home.socket))
     configure(shelf, rerank={"base_url": endpoint.url}, ask={"rerank": True})
     return shelf
 
