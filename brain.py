@@ -51,6 +51,8 @@ GROUPS = {
     "capture": {
         "inbox": "note a decision, an idea or a preference",
         "add": "add articles, papers, transcripts and notes",
+        "install": "wire the agents on this machine into the memory",
+        "uninstall": "take out of agents what `brain install` put there",
         "hooks": "let Claude Code report each finished turn",
         "hook": "entry point for installed hooks (reads hook JSON from stdin)",
         "skills": "teach agents when to recall and when to note",

@@ -33,7 +33,7 @@ _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cur
     ".antigravity-server", ".trae-server", ".vscodium-server")  # fmt: skip
 
 
-def _of_editors(*below: str) -> tuple[Root, ...]:
+def of_editors(*below: str) -> tuple[Root, ...]:
     """Return rows for places below the user's folder of each editor, such as ``globalStorage``."""
     own = tuple(f"{editor}/User/{place}" for editor in _EDITORS for place in below)
     return (
@@ -80,21 +80,21 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "copilot": (("COPILOT_HOME", "~/.copilot", ("session-state", "history-session-state", "session-store.db")),),
     "amp": (
         ("XDG_DATA_HOME", "~/.local/share", ("amp/threads",)),
-        *_of_editors("globalStorage/sourcegraph.amp/threads3"),
+        *of_editors("globalStorage/sourcegraph.amp/threads3"),
     ),
     "cline": (
-        *_of_editors("globalStorage/saoudrizwan.claude-dev/tasks"),
+        *of_editors("globalStorage/saoudrizwan.claude-dev/tasks"),
         # The CLI, and the extension in JetBrains' editors.
         ("CLINE_DATA_DIR", "~/.cline/data", ("tasks", "sessions")),
         ("CLINE_DIR", "", ("tasks", "sessions", "data/tasks", "data/sessions")),
     ),
     "roo": (
-        *_of_editors("globalStorage/rooveterinaryinc.roo-cline/tasks"),
+        *of_editors("globalStorage/rooveterinaryinc.roo-cline/tasks"),
         # The CLI (RooCodeInc/Roo-Code, packages/vscode-shim/src/context/ExtensionContext.ts).
         ("", "~", (".vscode-mock/global-storage/tasks",)),
     ),
     "kilo": (
-        *_of_editors("globalStorage/kilocode.kilo-code/tasks"),
+        *of_editors("globalStorage/kilocode.kilo-code/tasks"),
         # The CLI before 1.0.
         ("", "~/.kilocode", ("cli/global/tasks",)),
         ("XDG_DATA_HOME", "~/.local/share", ("kilo/kilo.db", "kilo/storage", "kilo/kilo-*.db")),
@@ -122,7 +122,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "continuedev": (("CONTINUE_GLOBAL_DIR", "~/.continue", ("sessions",)),),
     "kimi": (("KIMI_SHARE_DIR", "~/.kimi", ("sessions",)), ("KIMI_CODE_HOME", "~/.kimi-code", ("sessions",))),
     "omp": (("", "~/.omp/agent", ("sessions",)),),
-    "vscode": _of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+    "vscode": of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     "junie": (("", "~/.junie", ("sessions",)),),
     "windsurf": (("", "~", (".windsurf/transcripts", ".codeium/windsurf/cascade")),),
     "shell": (

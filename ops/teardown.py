@@ -18,7 +18,7 @@ from core.config import FILE, load
 from core.errors import BrainError
 from core.files import read_or_none
 from core.locks import FileLock
-from ops.install import hooks, installed, skills
+from ops.install import hooks, installed, skills, wired_files
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
 from ops.schedule.jobs import every_job
@@ -41,7 +41,7 @@ _CACHES = ("config.cache", "pulse", "schedule.json")
 
 
 def plan(home: Home, *, keep_corpus: bool) -> dict[str, list[str]]:
-    """Return the paths to remove: {"outside": hooks, skills, schedules, completions; "inside": paths below the home;
+    """Return the paths to remove: {"outside": settings, skills, schedules, completions; "inside": paths below the home;
     "kept": paths that stay there}. Raises Internal if the record is damaged, BadInput for the configuration.
     """
     record = installed.read(home)
@@ -77,6 +77,8 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
         attempt(path, lambda path=path: hooks.uninstall(home, path))  # type: ignore[misc]
     for folder in sorted({dirname(dirname(path)) for path in record["skills"]}):
         attempt(folder, lambda folder=folder: skills.uninstall(home, folder))  # type: ignore[misc]
+    for path in record["files"]:
+        attempt(path, lambda path=path: wired_files.settle(home, path, []))  # type: ignore[misc]
     attempt("schedules", lambda: removed.extend(file["path"] for file in schedule.uninstall(home, where)))
     for path, details in record["completions"].items():
         attempt(path, lambda path=path, details=details: _remove_ours(home, path, details))  # type: ignore[misc]
@@ -91,7 +93,7 @@ def carry_out(home: Home, environ: Mapping[str, str], *, keep_corpus: bool) -> d
         os.rmdir(home.root)
     if control.holder(home) is not None:
         failures.setdefault("the resident process", "one runs still, or again")
-    left = list(_left(outside, planned["inside"], where, edited, failures))
+    left = list(_left(outside, record, planned["inside"], where, edited, failures))
     removed = [
         path for path in dict.fromkeys(removed) if path not in _ACTS and path not in {each["path"] for each in left}
     ]
@@ -145,6 +147,7 @@ def _remove_ours(home: Home, path: str, details: Mapping[str, Any]) -> None:
 
 def _left(
     outside: Mapping[str, list[str]],
+    record: Mapping[str, Mapping[str, Any]],
     inside: list[str],
     where: schedule_files.Setting,
     edited: list[str],
@@ -158,6 +161,9 @@ def _left(
         if lexists(path):
             why = "edited by you; remove it by hand" if path in edited else failures.get(path, "still there")
             yield {"what": "skill", "path": path, "why": why}
+    for path, details in record["files"].items():
+        if path in failures or wired_files.is_wired(path, details):
+            yield _still("agent's file", path, failures)
     for path in outside["completions"]:
         if lexists(path):
             yield {"what": "completion", "path": path, "why": "edited by you; remove it by hand"}

@@ -136,7 +136,7 @@ def test_the_wheel_holds_every_room_and_what_ships_with_them(wheel: Path) -> Non
     assert {name for name in names if name.endswith(".py")} == modules | {"brain.py"}
     shipped = {
         f"core/shipped/{path.relative_to(ROOT)}"
-        for folder in ("demo", "skills")
+        for folder in ("demo", "plugins", "skills")
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
     }

@@ -1,4 +1,4 @@
-"""``brain hook``: what Claude Code runs. Never fails it, never speaks to it unasked."""
+"""``brain hook``: what an agent runs. Never fails it, never speaks to it unasked."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The forms of ``runtime.hooks.dialects``, which a hook's start does not import.
+_FORM = Option(
+    "--form",
+    metavar="FORM",
+    default="nested",
+    choices=("nested", "camel", "snake", "text"),
+    help="how the agent reads the answer: nested (Claude Code), camel, snake, text",
+)
+
 COMMAND = Command(
     "hook",
     "entry point for installed hooks (reads hook JSON from stdin)",
     description=(
-        "Reads the JSON that Claude Code hands to a hook. Exits 0 whatever happens; failures are in the telemetry.\n"
+        "Reads the JSON that an agent hands to a hook. Exits 0 whatever happens; failures are in the telemetry.\n"
         "BRAIN_HOOKS=off makes all of them do nothing."
     ),
     commands=(
@@ -24,17 +33,19 @@ COMMAND = Command(
         Command(
             "hook session-start",
             "put what holds in the project, or what a compaction lost, into the context, and report a missed session",
-            options=(Option("--misses", help="only the line"),),
+            options=(Option("--misses", help="only the line"), _FORM),
             examples=("brain hook session-start --misses < payload.json",),
         ),
         Command(
             "hook prompt",
             "put what the memory holds on the prompt into the context",
+            options=(_FORM,),
             examples=("brain hook prompt < payload.json",),
         ),
         Command(
             "hook guard",
             "put one line of memory before a command or an edit, or after its failure, into the context",
+            options=(_FORM,),
             examples=("brain hook guard < payload.json",),
         ),
         Command("hook drain", "index what hooks have left to be indexed", examples=("brain hook drain",)),
@@ -60,7 +71,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _run(args: Args, context: Context) -> None:
-    from runtime.hooks import hooks
+    from runtime.hooks import dialects, hooks
 
     verb = args.command.verb
     context.fields["hook"] = verb
@@ -71,7 +82,8 @@ def _run(args: Args, context: Context) -> None:
     if reason:
         context.fields.update(outcome="silenced", reason=reason)
         return
-    given = hooks.payload(sys.stdin.buffer.read(hooks.INPUT_LIMIT + 1))
+    raw = hooks.payload(sys.stdin.buffer.read(hooks.INPUT_LIMIT + 1))
+    given = dialects.understood(raw)
     event = given.get("hook_event_name")
     context.fields["hook_event"] = event if isinstance(event, str) and event in EVENTS else "other"
     if verb == "stop":
@@ -81,7 +93,9 @@ def _run(args: Args, context: Context) -> None:
             context.emit({"schema": 1, "ok": True, **done})
         return
     if verb == "guard":
-        _guard(given, context)
+        line = _guarded(given, context)
+        if line:
+            write(dialects.answer(args.form, verb, raw, line))
         return
     from runtime.hooks import recall
 
@@ -90,14 +104,11 @@ def _run(args: Args, context: Context) -> None:
     if spoken.uris:
         context.fields["uris"] = spoken.uris
     if spoken.text:
-        import json
-
-        output = {"hookEventName": "SessionStart" if verb == "session-start" else "UserPromptSubmit"}
-        write(json.dumps({"hookSpecificOutput": {**output, "additionalContext": spoken.text}}) + "\n")
+        write(dialects.answer(args.form, verb, raw, spoken.text))
 
 
-def _guard(given: dict[str, Any], context: Context) -> None:
-    """Write the guard's line, if there is one. Without a decision in the output, the call goes on as it is."""
+def _guarded(given: dict[str, Any], context: Context) -> str:
+    """Return the guard's line, "" for none. Without a decision in the output, the call goes on as it is."""
     from runtime.guard import guard
     from runtime.hooks import hooks
 
@@ -105,14 +116,10 @@ def _guard(given: dict[str, Any], context: Context) -> None:
     names = [each if isinstance(each, str) else "" for each in (path, folder)]
     if hooks.excluded(context.home, *names):
         context.fields["outcome"] = "excluded"
-        return
+        return ""
     line = guard.speak(context.home, given)
     context.fields["n_hits"] = int(bool(line))
-    if line:
-        import json
-
-        output = {"hookEventName": given["hook_event_name"], "additionalContext": line}
-        write(json.dumps({"hookSpecificOutput": output}) + "\n")
+    return line
 
 
 def _reason(message: str) -> str:

@@ -58,7 +58,7 @@ def run(args: Args, context: Context) -> int:
 
     if args.user and args.project:
         raise BadInput("--user and --project exclude each other", "brain hooks --help")
-    path = hooks.settings_file(context.environ, project=args.project, file=args.settings)
+    path = hooks.settings_path(context.environ, project=args.project, file=args.settings)
     verb = args.command.verb
     if verb == "status":
         report: dict[str, Any] = hooks.status(context.home, [path], context.environ)

@@ -13,7 +13,8 @@ from core import child, clock
 from core.errors import BrainError
 from core.files import read_or_none
 from ops.checks.finding import CheckContext, Finding
-from ops.install import hooks, installed, skills
+from ops.install import hooks, installed, installing, skills, wired_files
+from ops.install.agents import BY_NAME, SKILLS
 from qmd.index import catalogue
 from runtime.explaining.installation import claude_folder
 from runtime.hooks.hooks import SOURCE as HOOKED
@@ -82,7 +83,7 @@ def skills_run(context: CheckContext) -> Iterator[Finding]:
             for command in skills.commands(read_or_none(skill["path"]) or b""):
                 naming.setdefault(command, []).append(skill)
     for command, chosen in naming.items():
-        if why := _why_not(command):
+        if why := _why_not(f"{command} --version"):
             more = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
             said = f"{chosen[0]['path']}{more} names `{command}`, which an agent cannot run: {why}"
             edited = any(skill["state"] == "edited" for skill in chosen)
@@ -94,9 +95,42 @@ def skills_run(context: CheckContext) -> Iterator[Finding]:
             yield Finding("skills-run", "warning", said, "; ".join(fixes))
 
 
-def _why_not(command: str) -> str:
+def agents_wired(context: CheckContext) -> Iterator[Finding]:
+    """Each agent that was wired has its entries, skills and hooks still, and they name this installation."""
+    try:
+        record = installed.read(context.home)["files"]
+        parts = [part for details in record.values() for part in wired_files.parts_of(details)]
+        names = dict.fromkeys(part.agent for part in parts if part.agent in BY_NAME)
+        found = installing.status(context.home, [BY_NAME[name] for name in names], context.environ)
+    except (BrainError, OSError, KeyError, TypeError):
+        return  # reported by ``record``
+    for agent in found:
+        bad = [row for row in agent["wired"] if row["kind"] != SKILLS and row["outcome"] in installing.BAD]
+        if bad:
+            more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+            said = f"{agent['title']}: {bad[0]['path']}{more}: {bad[0].get('why') or bad[0]['outcome']}"
+            force = " --force" * any(row["outcome"] in ("edited", "foreign") for row in bad)
+            yield Finding(f"agent:{agent['name']}", "notice", said, f"brain install {agent['name']}{force}")
+
+
+def agents_run(context: CheckContext) -> Iterator[Finding]:
+    """Each command that a wired file runs starts from an empty environment; a server is started as it is written."""
+    try:
+        commands = installing.commands(context.home)
+    except (BrainError, OSError, KeyError, TypeError):
+        return  # reported by ``record``
+    # Hooks are asked for their help: a real run would be a row of telemetry that no agent caused.
+    lines = {command if command.endswith(" mcp") else f"{command} --help": command for command in commands}
+    for line, command in lines.items():
+        if why := _why_not(line):
+            more = f" and {len(commands[command]) - 1} more" if len(commands[command]) > 1 else ""
+            said = f"{commands[command][0]}{more} runs `{command}`, which fails in an empty environment: {why}"
+            yield Finding("agents-run", "warning", said, "brain install --auto")
+
+
+def _why_not(line: str) -> str:
     """Return the error of a shell line that runs from an empty environment, "" for none."""
-    done = child.run(["/bin/sh", "-c", f"{command} --version"], timeout_s=_COMMAND_S, environ={}, folder="/")
+    done = child.run(["/bin/sh", "-c", line], timeout_s=_COMMAND_S, environ={}, folder="/")
     if done.timed_out:
         return f"it did not end within {_COMMAND_S:g} s"
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -191,4 +225,14 @@ def _newest_session(context: CheckContext, project: str) -> int:
     return 0
 
 
-CHECKS = (record, hooks_fire, skills_current, skills_run, schedule, completions, watch)
+CHECKS = (
+    record,
+    hooks_fire,
+    skills_current,
+    skills_run,
+    agents_wired,
+    agents_run,
+    schedule,
+    completions,
+    watch,
+)

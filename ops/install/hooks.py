@@ -5,19 +5,17 @@ The vendor's form is: ``{"hooks": {EVENT: [{"hooks": [{"type": "command", "comma
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
-import time
 from os.path import exists, expanduser, isfile, join, realpath
 from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
-from core.errors import BadInput, LockContention
-from core.files import read_or_none, write_atomic
-from ops.install import installed, json_edit, program
-from runtime.explaining.installation import claude_folder, is_hook
+from core.errors import BadInput
+from core.files import read_or_none
+from ops.install import hook_edit, installed, program, settings_file
+from runtime.explaining.installation import claude_folder
 from runtime.hooks.hooks import silenced
 
 if TYPE_CHECKING:
@@ -41,9 +39,9 @@ HOOKS: dict[str, dict[str, tuple[str, ...]]] = {
 # Event → the tools at whose calls it fires. Claude Code reads a matcher as a regular expression over the tool's name.
 _TOOLS = "Bash|Edit|MultiEdit|Write|NotebookEdit|mcp__.*"
 MATCHERS = {"PreToolUse": _TOOLS, "PostToolUseFailure": _TOOLS}
+_SHAPE = hook_edit.Shape(matchers=MATCHERS, strict=True)
 # Seconds until Claude Code ends a hook: far above the duration of ours, far below a person's patience.
 _TIMEOUT_S = 10
-_RETRIES = 5
 
 
 def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -63,7 +61,7 @@ def wanted(home: Home, hooks: Iterable[str]) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def settings_file(environ: Mapping[str, str], *, project: bool = False, file: str = "") -> str:
+def settings_path(environ: Mapping[str, str], *, project: bool = False, file: str = "") -> str:
     """Return the settings file: ``file``, else the one of the project in the working directory, else the user's."""
     if file:
         return os.path.abspath(expanduser(file))
@@ -78,9 +76,14 @@ def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
     Returns {"file", "changed", "events", "backup"}. Raises BadInput if the file is not one that can be edited.
     """
     entries = wanted(home, hooks)
+    is_new = not exists(path)
+    folders = settings_file.missing_folders(path)
     report = _edit(home, path, entries)
-    before = {} if report["changed"] else installed.read(home)["hooks"].get(path, {})
+    recorded = installed.read(home)["hooks"].get(path, {})
+    before = {} if report["changed"] else recorded
     details = {
+        "made": recorded.get("made", is_new),
+        "folders": recorded.get("folders", folders),
         "events": sorted(entries),
         "hooks": sorted(set(hooks)),
         "since": before.get("since") or clock.iso(clock.now()),
@@ -90,10 +93,17 @@ def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
 
 
 def uninstall(home: Home, path: str) -> dict[str, Any]:
-    """Take every hook of ours out of ``path``; a file that is not there has none. Raises BadInput."""
+    """Take every hook of ours out of ``path``; a file that is not there has none. Raises BadInput.
+
+    A file that the installation made goes, too, if nothing else is in it.
+    """
     report: dict[str, Any] = {"file": path, "changed": False, "events": [], "backup": None}
+    record = installed.read(home)["hooks"].get(path, {})
     if exists(path):
         report = _edit(home, path, {})
+    if record.get("made") and (settings_file.read(path) or "").strip() == "{}":
+        os.unlink(realpath(path))
+        settings_file.remove_folders(record.get("folders") or [])
     installed.drop(home, "hooks", path)
     return report
 
@@ -122,7 +132,8 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     try:
         data = read_or_none(path)
         text = "{}" if data is None else data.decode("utf-8-sig")
-        found = [(event, json.loads(text[span.start : span.end])) for event, span in _ours(text)]
+        spans = hook_edit.ours(text, _SHAPE)
+        found = [(event, json.loads(text[span.start : span.end])) for event, span in spans]
     except (OSError, ValueError, RecursionError) as error:
         state["problems"].append(f"not readable as settings: {error}")
         return state
@@ -130,7 +141,7 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     if found and json.loads(text).get("disableAllHooks") is True:
         state["problems"].append("disableAllHooks is set: Claude Code runs none of them")
     for command in sorted({str(entry.get("command")) for _, entry in found}):
-        missing = _missing_program(command)
+        missing = missing_program(command)
         if missing:
             state["problems"].append(f"{missing} is not there any more")
     gone = sorted(set((record or {}).get("events", ())) - set(state["events"]))
@@ -140,7 +151,8 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     return state
 
 
-def _missing_program(command: str) -> str:
+def missing_program(command: str) -> str:
+    """Return the first absolute path of a shell line that is no file, "" if each of them is."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -149,120 +161,17 @@ def _missing_program(command: str) -> str:
 
 
 def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    target = realpath(path)  # settings are often a link into a repository of dotfiles: keep the link
-    for _ in range(_RETRIES):
-        before = _read(target)
-        text = before.decode("utf-8") if before is not None else "{}\n"
-        changed = _with(text, entries, path)
-        events = sorted(entries)
-        if before is not None and changed == text:
-            return {"file": path, "changed": False, "events": events, "backup": None}
-        backup = _keep(home, before)
-        if _read(target) != before:
-            continue  # another program wrote meanwhile: apply the change to its text
-        mode = os.stat(target).st_mode & 0o777 if before is not None else 0o600
-        write_atomic(target, changed.encode())
-        os.chmod(target, mode)
-        return {"file": path, "changed": True, "events": events, "backup": backup}
-    raise LockContention(f"{path} is being written by another program", "close it, then run the command again")
+    changed = False
 
-
-def _read(path: str) -> bytes | None:
-    try:
-        data = read_or_none(path)
-    except IsADirectoryError:
-        raise BadInput(f"{path} is a folder", "name the settings file in it: --settings FILE") from None
-    if data is not None:
+    def edit(before: str | None) -> str:
+        nonlocal changed
+        text = "{}\n" if before is None else before
         try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise BadInput(f"{path} is not UTF-8", "repair it by hand; nothing was changed") from None
-    return data
+            after = hook_edit.with_entries(text, entries, _SHAPE)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{path} cannot be edited: {error}", "repair it by hand; nothing was changed") from None
+        changed = before is None or after != before
+        return after
 
-
-def _keep(home: Home, data: bytes | None) -> str | None:
-    if data is None:
-        return None
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    path = join(home.state, "backup", f"settings-{stamp}-{hashlib.sha256(data).hexdigest()[:8]}.json")
-    write_atomic(path, data)
-    return path
-
-
-def _with(text: str, entries: Mapping[str, dict[str, Any]], path: str) -> str:
-    """Return ``text`` with exactly ``entries`` as the hooks of ours. Raises BadInput if it has not
-    the documented form.
-    """
-    try:
-        present: dict[str, dict[str, Any]] = {}
-        for event, span in reversed(_ours(text)):
-            entry = json.loads(text[span.start : span.end])
-            if event in entries and entries[event] == entry and event not in present:
-                present[event] = entry
-            else:
-                text = _without(text, event, span.start)
-        for event, entry in entries.items():
-            if event not in present:
-                text = _adding(text, event, entry)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path} cannot be edited: {error}", "repair it by hand; nothing was changed") from None
-    json.loads(text.removeprefix("\ufeff"))  # write JSON, or nothing
-    return text
-
-
-def _ours(text: str) -> list[tuple[str, json_edit.Span]]:
-    """Return (event, where) of each hook entry of ours, in the order of the text. Raises ValueError."""
-    return [
-        (event, entry)
-        for event, groups in _events(text).items()
-        for group in json_edit.items(text, groups.value)
-        if (hooks := _group(text, group).get("hooks")) is not None
-        for entry in json_edit.items(text, hooks.value)
-        if is_hook(json.loads(text[entry.start : entry.end]))
-    ]
-
-
-def _events(text: str) -> dict[str, json_edit.Span]:
-    hooks = json_edit.members(text, _top(text)).get("hooks")
-    return json_edit.members(text, hooks.value) if hooks else {}
-
-
-def _group(text: str, span: json_edit.Span) -> dict[str, json_edit.Span]:
-    return json_edit.members(text, span.value)
-
-
-def _top(text: str) -> int:
-    mark = len(text) - len(text.removeprefix("\ufeff"))
-    return mark + json_edit.start(text[mark:])
-
-
-def _adding(text: str, event: str, entry: dict[str, Any]) -> str:
-    unit = json_edit.indentation(text)
-    top = _top(text)
-    members = json_edit.members(text, top)
-    group = {**({"matcher": MATCHERS[event]} if event in MATCHERS else {}), "hooks": [entry]}
-    if "hooks" not in members:
-        addition = f'"hooks": {json_edit.dump({event: [group]}, unit)}'
-        return json_edit.insert(text, top, list(members.values()), addition, 0)
-    events = _events(text)
-    if event not in events:
-        addition = f"{json.dumps(event)}: {json_edit.dump([group], unit)}"
-        return json_edit.insert(text, members["hooks"].value, list(events.values()), addition, 1)
-    groups = json_edit.items(text, events[event].value)
-    return json_edit.insert(text, events[event].value, groups, json_edit.dump(group, unit), 2)
-
-
-def _without(text: str, event: str, start: int) -> str:
-    """Return ``text`` without the hook entry that begins at ``start``, and without containers that become empty."""
-    members = json_edit.members(text, _top(text))
-    events = _events(text)
-    groups = json_edit.items(text, events[event].value)
-    at = next(index for index, group in enumerate(groups) if group.start <= start < group.end)
-    entries = json_edit.items(text, _group(text, groups[at])["hooks"].value)
-    if len(entries) > 1:
-        return json_edit.remove(text, entries, [entry.start for entry in entries].index(start))
-    if len(groups) > 1:
-        return json_edit.remove(text, groups, at)
-    if len(events) > 1:
-        return json_edit.remove(text, list(events.values()), list(events).index(event))
-    return json_edit.remove(text, list(members.values()), list(members).index("hooks"))
+    backup = settings_file.change(home, path, edit)
+    return {"file": path, "changed": changed, "events": sorted(entries), "backup": backup}

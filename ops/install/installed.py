@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-KINDS = ("hooks", "skills", "schedules", "completions")
+KINDS = ("hooks", "skills", "files", "schedules", "completions")
 # Details that are read: (kind, key) → type. A file is removed only if it still has the recorded hash.
-_TYPES = {("hooks", "events"): list, ("skills", "sha256"): str, ("completions", "sha256"): str}
+_TYPES = {
+    ("hooks", "events"): list,
+    ("skills", "sha256"): str,
+    ("files", "sha256"): str,
+    ("completions", "sha256"): str,
+}
 _REQUIRED = "sha256"
 
 

@@ -19,7 +19,7 @@ from core.errors import BadInput
 from core.files import read_or_none, write_atomic
 from core.home import shipped
 from core.version import VERSION
-from ops.install import installed, program
+from ops.install import installed, program, settings_file
 from runtime.explaining.installation import ROOTED, claude_folder, scopes_of
 
 if TYPE_CHECKING:
@@ -127,9 +127,17 @@ def commands(data: bytes) -> list[str]:
 
 
 def install(
-    home: Home, where: str, given: Mapping[str, list[str]], *, agents: bool = False, force: bool = False
+    home: Home,
+    where: str,
+    given: Mapping[str, list[str]],
+    *,
+    agents: bool = False,
+    force: bool = False,
+    user: str = "",
 ) -> list[dict[str, Any]]:
     """Put every skill below ``where``; without ``force``, a skill that the user has edited stays.
+
+    ``user`` is the agent for which ``brain install`` does it: several share a folder, and the last one takes it back.
 
     Returns for each {"name", "path", "outcome": installed | unchanged | kept, "scopes"}. Raises OSError.
     """
@@ -141,6 +149,7 @@ def install(
         record = recorded.get(path)
         scope = given.get(name, record.get("scope") if record else None)
         data = content(name, scope, agents=agents, command=command)
+        folders = (record or {}).get("folders") or settings_file.missing_folders(path)
         try:
             there = read_or_none(path)
         except (NotADirectoryError, IsADirectoryError):
@@ -153,7 +162,9 @@ def install(
             write_atomic(path, data)
             outcome = "installed"
         if outcome != "kept":
-            installed.add(home, "skills", path, {"sha256": _digest(data), "scope": scope, "agents": agents})
+            users = sorted({*(record or {}).get("users", ()), *filter(None, [user])})
+            details = {"sha256": _digest(data), "scope": scope, "agents": agents, "users": users, "folders": folders}
+            installed.add(home, "skills", path, details)
         report.append({"name": name, "path": path, "outcome": outcome, "scopes": scopes_of(split(data.decode())[0])})
     return report
 
@@ -161,6 +172,7 @@ def install(
 def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, Any]]:
     """Remove the skills below ``where``; without ``force``, a skill that the user has edited stays."""
     report = []
+    folders: dict[str, None] = {}
     for path, record in installed.read(home)["skills"].items():
         if dirname(dirname(path)) != where:
             continue
@@ -169,11 +181,22 @@ def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, 
         if not kept:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            with contextlib.suppress(OSError):  # other files in the folder are the user's
-                os.rmdir(dirname(path))
+            folders.update({dirname(path): None}, **dict.fromkeys(record.get("folders") or ()))
             installed.drop(home, "skills", path)
         report.append({"name": basename(dirname(path)), "path": path, "outcome": "kept" if kept else "removed"})
+    settings_file.remove_folders(sorted(folders))
     return report
+
+
+def leave(home: Home, where: str, named: set[str]) -> set[str]:
+    """Take agents out of the users of a folder, and its skills with the last one; return the outcomes."""
+    left: set[str] = set()
+    for path, record in installed.read(home)["skills"].items():
+        if dirname(dirname(path)) == where:
+            users = sorted({*record.get("users", ())} - named)
+            left.update(users)
+            installed.add(home, "skills", path, {**record, "users": users})
+    return set() if left else {each["outcome"] for each in uninstall(home, where)}
 
 
 def status(home: Home, where: str) -> list[dict[str, Any]]:

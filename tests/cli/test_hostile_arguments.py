@@ -66,6 +66,8 @@ SLOTS = [slot for command in COMMANDS for slot in _slots(command)]
 MAY_BE_EMPTY = {f"inbox {flag}" for flag in ("--title", "--project", "--tags", "--why", "--alternatives")} | {
     f"inbox supersede {flag}" for flag in ("--title", "--why", "--alternatives")
 }
+# A hook ends with 0 whatever happens: a wrong call is reported on stderr only.
+MAY_BE_EMPTY |= {f"hook {verb} --form" for verb in ("session-start", "prompt", "guard")}
 
 Ended = Callable[..., tuple[int, str, str]]
 

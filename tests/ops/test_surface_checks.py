@@ -16,7 +16,8 @@ from core.config import load
 from core.home import Home
 from ops.checks import surfaces
 from ops.checks.finding import CheckContext
-from ops.install import hooks, installed, program, skills
+from ops.install import hooks, installed, installing, program, skills
+from ops.install.agents import BY_NAME
 from runtime.capture import indexing
 from tests.ops.patients import ROOT, examine, ids
 
@@ -176,3 +177,31 @@ def test_installing_again_keeps_the_date_unless_the_hooks_change(
     monkeypatch.setattr(clock, "now", lambda: NOW)
     hooks.install(home, path, after)
     assert since() == (first if kept else clock.iso(NOW))
+
+
+def test_an_agent_whose_entry_is_gone_or_whose_command_fails_is_reported(
+    well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "user" / ".codex").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    installing.install(well, [BY_NAME["codex"]], os.environ)
+
+    def found() -> dict[str, str]:
+        context = CheckContext(well, os.environ, NOW)
+        evidence: dict[str, str] = {}
+        try:
+            for each in (*surfaces.agents_wired(context), *surfaces.agents_run(context)):
+                evidence[each.id] = evidence.get(each.id, "") + each.evidence
+        finally:
+            context.close()
+        return evidence
+
+    assert found() == {}
+    config = tmp_path / "user" / ".codex" / "config.toml"
+    config.write_text("")
+    assert "config.toml: missing" in found()["agent:codex"]
+    monkeypatch.setattr(program, "command", lambda: ["/gone/brain"])
+    installing.install(well, [BY_NAME["codex"]], os.environ)
+    assert set(found()) == {"agent:codex", "agents-run"}
+    assert "/gone/brain mcp" in found()["agents-run"]

@@ -13,7 +13,8 @@ import pytest
 from core.config import load
 from core.home import Home
 from ops import teardown
-from ops.install import hooks, installed, skills
+from ops.install import hooks, installed, skills, wired_files
+from ops.install.forms import Part
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule
 from ops.schedule.jobs import every_job
@@ -48,6 +49,10 @@ def full(home: Home, tools: Path, tmp_path: Path) -> Home:
     hooks.install(home, str(tmp_path / "settings.json"), ["stop"])
     skills.install(home, str(tmp_path / "skills"), {})
     schedule.install(home, "cron", JOBS, schedule_files.setting(home, os.environ))
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user" / "mcp.json").write_text('{"mine": 1}')
+    part = Part("cursor", "mcp", "json", ("mcpServers", "brain"), {"command": "/opt/brain", "args": ["mcp"]})
+    wired_files.settle(home, str(tmp_path / "user" / "mcp.json"), [part])
     completion = tmp_path / "_brain"
     completion.write_text("complete")
     installed.add(home, "completions", str(completion), {"sha256": hashlib.sha256(b"complete").hexdigest()})

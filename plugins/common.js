@@ -1,0 +1,32 @@
+// Recall from the memory, written by `brain install` and taken back by `brain uninstall`.
+// A prompt goes to `brain hook prompt` as JSON; the answer, one JSON object or nothing, is added to the message.
+import { spawn } from "node:child_process";
+
+const COMMAND = [/* COMMAND */];
+const ENVIRONMENT = {/* ENVIRONMENT */};
+const LIMIT_MS = 5000;
+
+function ask(verb, input) {
+  return new Promise((resolve) => {
+    const [program, ...words] = COMMAND;
+    const child = spawn(program, [...words, verb, "--form", "camel"], {
+      env: { ...process.env, ...ENVIRONMENT },
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    const timer = setTimeout(() => child.kill(), LIMIT_MS);
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    child.stdin.on("error", () => {});
+    child.on("error", () => resolve(""));
+    child.on("close", () => {
+      clearTimeout(timer);
+      try {
+        resolve(JSON.parse(output).additionalContext ?? "");
+      } catch {
+        resolve("");
+      }
+    });
+    child.stdin.end(JSON.stringify(input));
+  });
+}
+

@@ -1,0 +1,253 @@
+"""``brain install`` wires what it finds, and taking it back gives every file its former bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.home import Home
+from ops.install import agents, forms, installed, installing, parts, program, wired_files
+from ops.install.agents import AGENTS, BY_NAME
+
+FILES = {
+    ".claude/settings.json": '{\n  "model": "opus"\n}\n',
+    ".claude.json": '{"projects": {"/p": {"n": 1.0}}, "mcpServers": {}}',
+    ".codex/config.toml": '# mine\nmodel = "gpt-5"   # keep\n\n[mcp_servers.other]\ncommand = "x"\n',
+    ".gemini/settings.json": '{"theme": "x"}\n',
+    ".qwen/settings.json": '{\r\n  "a": 1\r\n}\r\n',
+    ".cursor/mcp.json": '{\n\t"mcpServers": {\n\t\t"other": {"url": "https://x"}\n\t}\n}',
+    ".config/opencode/opencode.jsonc": '{\n  // mine\n  "$schema": "https://opencode.ai/config.json",\n}\n',
+    ".pi/agent/settings.json": "{}",
+    ".openclaw/openclaw.json": "{\n  // JSON5\n  agents: { list: ['a',], },\n}\n",
+    ".copilot/config.json": "{}",
+    ".config/Code/User/globalStorage/github.copilot-chat/x": "",
+    ".config/Code/User/mcp.json": '{"servers": {"a": {"command": "a"}}, "inputs": []}',
+    ".config/amp/settings.json": '{"amp.mcpServers": {"other": {"command": "x"}}}',
+    ".config/goose/config.yaml": "GOOSE_MODEL: x # why\nextensions:\n  developer:\n    enabled: true\n",
+    ".config/zed/settings.json": '// Zed\n{\n  "theme": "One", // dark\n  "context_servers": {},\n}\n',
+    ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json": '{"mcpServers": {}}',
+    ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/x": "",
+    ".config/kilo/kilo.json": "{}\n",
+    ".codeium/windsurf/mcp_config.json": "",
+    ".config/crush/crush.json": '{"$schema": "https://charm.land/crush.json"}',
+    ".factory/settings.json": "{\n}\n",
+    ".continue/config.yaml": "name: mine\nversion: 1.0.0\nschema: v1\n",
+    ".kimi/config.toml": 'default_model = ""\n\n[loop_control]\nmax = 1',
+    ".hermes/config.yaml": "mcp_servers:\n    a:\n        command: x\n",
+}
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a user who has every agent, and no program on the PATH."""
+    folder = tmp_path / "user"
+    for name, text in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, newline="")
+    for variable in ("CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "CODEX_HOME", "COPILOT_HOME", "APPDATA"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    return folder
+
+
+def tree(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Each file and folder below ``folder``, with its bytes and its mode."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes() if path.is_file() else b"", path.stat().st_mode)
+        for path in folder.rglob("*")
+    }
+
+
+def outcomes(report: list[dict[str, Any]]) -> set[str]:
+    return {row["outcome"] for agent in report for row in agent["wired"]}
+
+
+def test_every_agent_is_wired_and_every_byte_comes_back(home: Home, user: Path) -> None:
+    (user / ".codeium/windsurf/mcp_config.json").write_text("{}")
+    before = tree(user)
+    which = installing.chosen([], os.environ)
+    assert [agent.name for agent in which] == [agent.name for agent in AGENTS]
+    dry = installing.install(home, which, os.environ, dry_run=True)
+    assert outcomes(dry["agents"]) == {"wired"}
+    assert tree(user) == before
+    done = installing.install(home, which, os.environ)
+    assert outcomes(done["agents"]) <= {"wired", "unchanged"}
+    assert {row["kind"] for agent in done["agents"] for row in agent["wired"]} == {
+        "mcp",
+        "skills",
+        "recall",
+        "guidance",
+    }
+    states = installing.status(home, which, os.environ)
+    assert not [(each["name"], row) for each in states for row in each["wired"] if row["outcome"] != "current"]
+    middle = tree(user)
+    assert outcomes(installing.install(home, which, os.environ)["agents"]) == {"unchanged"}
+    assert tree(user) == middle
+    installing.uninstall(home, [], os.environ)
+    assert tree(user) == before
+    assert not any(installed.read(home)[kind] for kind in ("files", "skills", "hooks"))
+
+
+def test_the_others_stay_when_one_agent_leaves(home: Home, user: Path) -> None:
+    which = [BY_NAME[name] for name in ("codex", "gemini", "zed")]
+    before = tree(user)
+    installing.install(home, which, os.environ)
+    installing.uninstall(home, ["gemini"], os.environ)
+    assert (user / ".gemini/settings.json").read_bytes() == before[".gemini/settings.json"][0]
+    assert (user / ".agents/skills/brain-ask/SKILL.md").exists(), "Codex and Zed read the same folder"
+    assert outcomes(installing.status(home, [BY_NAME["codex"], BY_NAME["zed"]], os.environ)) == {"current"}
+    installing.uninstall(home, ["codex", "zed"], os.environ)
+    assert not (user / ".agents").exists()
+
+
+def test_what_the_agent_wrote_meanwhile_stays(home: Home, user: Path) -> None:
+    which = [BY_NAME[name] for name in ("claude", "codex", "goose", "kimi")]
+    installing.install(home, which, os.environ)
+    claude = user / ".claude.json"
+    claude.write_text(json.dumps({**json.loads(claude.read_text()), "new": 1}, indent=2))
+    codex = user / ".codex/config.toml"
+    codex.write_text(codex.read_text() + "\n[new]\na = 1\n")
+    goose = user / ".config/goose/config.yaml"
+    lines = goose.read_text().splitlines(keepends=True)
+    goose.write_text("".join(line for line in lines if "# brain:" not in line) + "new: 1\n")
+    installing.uninstall(home, [], os.environ)
+    assert json.loads(claude.read_text()) == {"projects": {"/p": {"n": 1.0}}, "new": 1}
+    assert codex.read_text() == FILES[".codex/config.toml"] + "\n[new]\na = 1\n"
+    assert "brain" not in goose.read_text()
+    assert "developer" in goose.read_text()
+    assert goose.read_text().endswith("new: 1\n")
+
+
+def test_an_entry_of_the_same_name_is_left_alone_until_it_is_forced(home: Home, user: Path) -> None:
+    path = user / ".cursor/mcp.json"
+    foreign = '{"mcpServers": {"brain": {"command": "npx", "args": ["other-brain"]}}}'
+    path.write_text(foreign)
+    which = [BY_NAME["cursor"]]
+    rows = {row["path"]: row["outcome"] for row in installing.install(home, which, os.environ)["agents"][0]["wired"]}
+    assert rows[str(path)] == "foreign"
+    assert path.read_text() == foreign
+    assert "foreign" in outcomes(installing.status(home, which, os.environ))
+    installing.install(home, which, os.environ, force=True)
+    assert json.loads(path.read_text())["mcpServers"]["brain"]["args"][-1] == "mcp"
+    installing.uninstall(home, [], os.environ)
+    assert path.read_text() == foreign
+
+
+def test_a_file_that_cannot_be_read_stops_nothing_else(home: Home, user: Path) -> None:
+    path = user / ".config/zed/settings.json"
+    path.write_text("{ not json")
+    report = installing.install(home, [BY_NAME["zed"], BY_NAME["codex"]], os.environ)["agents"]
+    assert [row["outcome"] for row in report[0]["wired"]] == ["failed", "wired"]
+    assert "settings.json cannot be edited" in report[0]["wired"][0]["why"]
+    assert outcomes(report[1:]) == {"wired", "unchanged"}, "the skills are there since Zed"
+    assert path.read_text() == "{ not json"
+
+
+def test_links_are_followed_and_modes_kept(home: Home, user: Path, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "codex.toml"
+    target.parent.mkdir()
+    target.write_text("a = 1\n")
+    target.chmod(0o640)
+    path = user / ".codex/config.toml"
+    path.unlink()
+    path.symlink_to(target)
+    installing.install(home, [BY_NAME["codex"]], os.environ)
+    assert path.is_symlink()
+    assert "mcp_servers.brain" in target.read_text()
+    assert target.stat().st_mode & 0o777 == 0o640
+    installing.uninstall(home, [], os.environ)
+    assert path.is_symlink()
+    assert target.read_text() == "a = 1\n"
+
+
+def test_the_status_shows_what_was_edited_lost_or_moved(
+    home: Home, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    which = [BY_NAME[name] for name in ("codex", "opencode", "cursor", "zed")]
+    installing.install(home, which, os.environ)
+    (user / ".cursor/mcp.json").write_text("{}")
+    plugin = user / ".config/opencode/plugins/brain.js"
+    plugin.write_text(plugin.read_text() + "// mine\n")
+
+    def states() -> dict[tuple[str, str], str]:
+        report = installing.status(home, which, os.environ)
+        return {(agent["name"], row["kind"]): row["outcome"] for agent in report for row in agent["wired"]}
+
+    found = states()
+    assert found["cursor", "mcp"] == "missing"
+    assert found["opencode", "recall"] == "edited"
+    assert found["codex", "mcp"] == "current"
+    kept = {row["kind"]: row for row in installing.uninstall(home, ["opencode"], os.environ)}
+    assert kept["recall"]["outcome"] == "edited"
+    assert plugin.read_text().endswith("// mine\n"), "a file that was edited stays"
+    monkeypatch.setattr(program, "command", lambda: ["/elsewhere/.venv/bin/brain"])
+    assert states()["zed", "mcp"] == "outdated"
+
+
+def test_an_entry_whose_program_moved_is_found(home: Home, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "command", lambda: ["/gone/bin/brain"])
+    installing.install(home, [BY_NAME["zed"]], os.environ)
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(user))
+    rows = installing.status(home, [BY_NAME["zed"]], os.environ)[0]["wired"]
+    assert rows[0]["outcome"] == "gone"
+    installing.install(home, [BY_NAME["zed"]], os.environ)
+    assert installing.status(home, [BY_NAME["zed"]], os.environ)[0]["wired"][0]["outcome"] == "current"
+
+
+def test_the_launcher_runs_the_brain_of_this_home_without_a_path(home: Home, user: Path) -> None:
+    report = installing.launcher(home, os.environ)
+    path = user / ".local/bin/brain"
+    assert report == {"path": str(path), "outcome": "wired", "on_path": False}
+    done = subprocess.run([path, "--version"], env={}, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("brain "), done.stderr
+    assert f"BRAIN_HOME={home.root}" in path.read_text()
+    installing.uninstall(home, [], os.environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\necho another\n")
+    assert installing.launcher(home, os.environ)["outcome"] == "foreign"
+
+
+def test_every_command_that_is_written_is_absolute_and_names_this_home(home: Home, user: Path) -> None:
+    installing.install(home, AGENTS, os.environ)
+    lines = installing.commands(home)
+    assert lines
+    for line in lines:
+        words = [word for word in line.replace("BRAIN_INBOX_DIR", "").split() if "=" not in word]
+        assert words[0].startswith("/"), line
+    for agent in AGENTS:
+        for wiring in agent.wirings:
+            if wiring.form in forms.FORMS:
+                text = json.dumps(parts.part(home, agent, wiring).value)
+                assert home.root in text or "brain_ask" in text, (agent.name, wiring.kind)
+
+
+def test_the_table_of_agents_is_whole() -> None:
+    assert len({agent.name for agent in AGENTS}) == len(AGENTS) >= 20
+    for agent in AGENTS:
+        assert agent.docs.startswith("https://"), agent.name
+        assert agent.folders, agent.name
+        for wiring in agent.wirings:
+            assert wiring.kind in (agents.MCP, agents.SKILLS, agents.GUIDANCE, agents.RECALL)
+            assert wiring.form in (*forms.FORMS, "skills", "claude"), agent.name
+            assert not wiring.shape or wiring.shape in parts.SHAPES
+
+
+def test_an_edit_leads_back_to_the_bytes_before_it() -> None:
+    for before, after in (("", "x"), ("aba", "abba"), ("{}", "{1}"), ("same", "same"), ("long", "")):
+        at, put, was = wired_files.difference(before, after)
+        assert after[:at] + was + after[at + len(put) :] == before
+
+
+def test_the_page_of_agents_has_a_row_and_the_sources_of_each() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "wiring.md").read_text("utf-8")
+    for agent in AGENTS:
+        assert f"\n| {agent.title} |" in page
+        assert f"- {agent.title}: {agent.docs}" in page
