@@ -132,6 +132,11 @@ CREATE TABLE IF NOT EXISTS brain_actions (
   fix INTEGER,
   PRIMARY KEY (document_id, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS brain_edits (
+  document_id INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  traces BLOB NOT NULL
+);
 CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at);
 CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key, at);
 CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error, at) WHERE error <> '';
@@ -146,6 +151,7 @@ _OUR_TABLES = (
     "brain_facts",
     "brain_files",
     "brain_actions",
+    "brain_edits",
 )
 # Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
 # file system that stores no fractions (FAT: 2 s).

@@ -253,6 +253,7 @@ class Writer:
             connection.execute(_FACTS, row)
             if described:
                 connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
+                connection.execute("DELETE FROM brain_edits WHERE document_id = ?", (identity,))
             if found.may_tell_work:
                 from qmd.index.actions import reading, table
 
@@ -276,6 +277,7 @@ class Writer:
         self._connection.execute("DELETE FROM brain_facts WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
+        self._connection.execute("DELETE FROM brain_edits WHERE document_id = ?", (identity,))
         self.release(before[1], keep=keep)
         return True
 

@@ -18,8 +18,8 @@ from qmd.index.actions.action import DECISION, READ, REJECTION
 from qmd.index.catalogue import Filters
 from runtime.asking.envelope import age, uri
 from runtime.explaining.file_history import mentions, spellings
-from runtime.work.edits import Edited, given_path, of_file, path_of, with_spans
-from runtime.work.present import CHANGED, Present, ranges
+from runtime.work.edits import Edited, given_path, of_file, path_of, with_traces
+from runtime.work.present import CHANGED, Present, ranges, state
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from qmd.index.actions.action import Action
     from runtime.work.present import Found
     from runtime.work.scope import Scope
+    from runtime.work.traces import Trace
 
 SESSIONS = "sessions"
 # Documents whose raw records are read: a person waits.
@@ -77,16 +78,13 @@ class _Session:
 
     def __init__(self) -> None:
         self.actions: list[Action] = []
-        self.edits: list[tuple[Edited, list[Found]]] = []
+        self.edits: list[tuple[Edited[Trace], list[tuple[Trace, Found]]]] = []
         self.lines: list[int] = []
 
     @property
     def state(self) -> str | None:
         """What became of all that the session wrote to the file; None if that is unknown."""
-        states = {found.state for _, each in self.edits for found in each}
-        if not states:
-            return None
-        return states.pop() if len(states) == 1 else CHANGED
+        return state(pair for _, looked in self.edits for pair in looked)
 
     @property
     def last(self) -> int:
@@ -104,11 +102,12 @@ def _blamed(scope: Scope, path: str, first: int, last: int) -> dict[str, Any]:
         sessions.setdefault(scope.origin(each.document).session, _Session()).actions.append(each)
     taken: set[int] = set()
     # Newest first: a line that was written again is no longer the earlier session's.
-    for edited in with_spans(scope, actions, _READ):
+    for edited in with_traces(scope, actions, _READ):
         session = sessions[scope.origin(edited.action.document).session]
-        looked = [found for change in reversed(edited.changes) if (found := present.look(change)) is not None]
+        pairs = ((change, present.look(change)) for change in reversed(edited.changes))
+        looked = [(change, found) for change, found in pairs if found is not None]
         session.edits.append((edited, looked))
-        for line in (line for found in looked for line in found.lines):
+        for line in (line for _, found in looked for line in found.lines):
             if line not in taken:
                 taken.add(line)
                 session.lines.append(line)
@@ -135,7 +134,9 @@ def _blamed(scope: Scope, path: str, first: int, last: int) -> dict[str, Any]:
 
 
 def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[str, Any]:
-    mine = [edited for edited, looked in session.edits if any(line in wanted for each in looked for line in each.lines)]
+    mine = [
+        edited for edited, looked in session.edits if any(line in wanted for _, each in looked for line in each.lines)
+    ]
     chosen = (mine or [edited for edited, _ in session.edits] or session.actions)[0]
     action, at = (chosen.action, chosen.at) if isinstance(chosen, Edited) else (chosen, chosen.at)
     days, text = age(at, scope.now)
@@ -158,8 +159,8 @@ def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[s
     }
 
 
-def _change(scope: Scope, edited: Edited, looked: Sequence[Found]) -> dict[str, Any]:
-    states = {found.state for found in looked}
+def _change(scope: Scope, edited: Edited[Trace], looked: Sequence[tuple[Trace, Found]]) -> dict[str, Any]:
+    states = {found.state for _, found in looked}
     origin = scope.origin(edited.action.document)
     return {
         "uri": uri(origin.collection, origin.path),
@@ -167,8 +168,8 @@ def _change(scope: Scope, edited: Edited, looked: Sequence[Found]) -> dict[str, 
         "turn": edited.action.turn,
         "date": clock.iso(edited.at),
         "state": (states.pop() if len(states) == 1 else CHANGED) if states else None,
-        "lines": ranges(sorted({line for found in looked for line in found.lines})),
-        "spans": [each.hashes() for each in edited.changes[:_EDITS]],
+        "lines": ranges(sorted({line for _, found in looked for line in found.lines})),
+        "spans": [each.spans for each in edited.changes[:_EDITS]],
     }
 
 

@@ -5,35 +5,43 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 from os.path import basename, normpath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import apsw
 
 from core import clock
-from ingest.pipeline import edit_log
+from core.errors import BrainError
 from ingest.repositories import NoLog, git, top_of
-from qmd.index.actions import table
+from qmd.index.actions import edits, table
 from qmd.index.actions.action import CREATE, EDIT, FAILED
+from qmd.index.store import open_index
+from runtime.work.traces import Trace, packed, trace, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ingest.pipeline.edit_log import Change
     from qmd.index.actions.action import Action
     from runtime.work.scope import Scope
 
 CHANGES = (EDIT, CREATE)
+# How long a question waits for another process that writes to the index, in ms.
+_BUSY_MS = 50
+# A change with its text, or its trace.
+_C = TypeVar("_C", "Change", "Trace")
 # Names that a file had before, followed so far back.
 _MOST_NAMES = 5
 
 
-class Edited(NamedTuple):
-    """One action that changed a file, and its spans; no spans if the raw record is gone or has no text.
+class Edited(NamedTuple, Generic[_C]):
+    """One action that changed a file, and its changes; none if the raw record is gone or has no text.
 
     ``at`` is epoch seconds, of the call where its log has the time.
     """
 
     action: Action
     at: int
-    changes: list[Change]
+    changes: list[_C]
 
 
 def path_of(action: Action) -> str:
@@ -94,35 +102,79 @@ def earlier_names(path: str) -> list[str]:
     return [os.path.join(top, old) for mark, old in pairwise(words) if mark[:1] == "R"][:_MOST_NAMES]
 
 
-def with_spans(scope: Scope, actions: Sequence[Action], most: int) -> list[Edited]:
+def with_spans(scope: Scope, actions: Sequence[Action], most: int) -> list[Edited[Change]]:
     """Return the actions that changed a file, newest first, with their spans: of the ``most`` newest documents."""
-    by_document: dict[int, list[Action]] = {}
+    groups = _by_document(actions)
+    return _edited(scope, groups, _logs(scope, list(groups)[:most]))
+
+
+def with_traces(scope: Scope, actions: Sequence[Action], most: int) -> list[Edited[Trace]]:
+    """Return what ``with_spans`` does, with traces in place of spans; those of each document are cached."""
+    groups = _by_document(actions)
+    wanted = list(groups)[:most]
+    cached = {document: unpacked(data) for document, data in edits.read(scope.connection, wanted).items()}
+    found = {document: traces for document, traces in cached.items() if traces is not None}
+    logs = _logs(scope, [document for document in wanted if document not in found])
+    found |= {document: [trace(change) for change in changes] for document, changes in logs.items()}
+    # A log without edits may only be out of reach for now.
+    _cache(scope, {document: packed(found[document]) for document in logs if found[document]})
+    return _edited(scope, groups, found)
+
+
+def _by_document(actions: Sequence[Action]) -> dict[int, list[Action]]:
+    groups: dict[int, list[Action]] = {}
     for each in actions:
         if each.kind in CHANGES:
-            by_document.setdefault(each.document, []).append(each)
+            groups.setdefault(each.document, []).append(each)
+    return groups
+
+
+def _logs(scope: Scope, documents: Iterable[int]) -> dict[int, list[Change]]:
+    """Return the changes of documents, read from the raw records."""
     wanted: dict[str, dict[str, int]] = {}
-    for document in list(by_document)[:most]:
+    for document in documents:
         origin = scope.origin(document)
         wanted.setdefault(origin.source, {})[basename(origin.path)] = document
     logs: dict[int, list[Change]] = {}
     for source, names in wanted.items():
+        # Imported late: with cached traces no parser is needed.
+        from ingest.pipeline import edit_log
+
         read = edit_log.read(scope.home, scope.config.data, source, names)
         logs.update((names[name], changes) for name, changes in read.items())
-    found: list[Edited] = []
-    for document, group in by_document.items():
-        found += _aligned(group[::-1], logs.get(document, []), scope.origin(document).project)
+    return logs
+
+
+def _cache(scope: Scope, traces: dict[int, bytes]) -> None:
+    """Write traces to the index, unless it is busy or may not be written: the next question reads the records again."""
+    if not traces:
+        return
+    try:
+        connection = open_index(scope.home.index, write=True, busy_ms=_BUSY_MS, hasty=True)
+        try:
+            edits.write(connection, traces)
+        finally:
+            connection.close()
+    except (apsw.Error, BrainError, OSError):
+        return
+
+
+def _edited(scope: Scope, groups: dict[int, list[Action]], logs: Mapping[int, Sequence[_C]]) -> list[Edited[_C]]:
+    found: list[Edited[_C]] = []
+    for document, group in groups.items():
+        found += _aligned(group[::-1], logs.get(document, ()), scope.origin(document).project)
     return sorted(found, key=lambda each: (-each.at, -each.action.document, -each.action.number))
 
 
-def _aligned(actions: Sequence[Action], changes: Iterable[Change], project: str) -> list[Edited]:
+def _aligned(actions: Sequence[Action], changes: Iterable[_C], project: str) -> list[Edited[_C]]:
     """Return the actions of one document, in order, with the changes of the log that are about their files."""
     places = {path_of(each) for each in actions}
-    calls: dict[tuple[int, str], list[Change]] = {}
+    calls: dict[tuple[int, str], list[_C]] = {}
     for change in changes:
         place = _whole(change.path, project)
         if place in places:
             calls.setdefault((change.call, place), []).append(change)
-    found: list[Edited] = []
+    found: list[Edited[_C]] = []
     for place in places:
         own = [each for each in actions if path_of(each) == place]
         logged = [group for (_, where), group in calls.items() if where == place]

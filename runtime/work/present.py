@@ -1,7 +1,7 @@
 """A file as it is now, and what it still has of the text that an edit wrote.
 
-Lines are compared without the space around them: tools that replace a block indent it as they see fit. A short line
-such as ``}`` proves nothing alone; it counts as part of a block whose other lines are there.
+Lines are compared by their keys (``runtime.work.traces``). A short line such as ``}`` proves nothing alone; it counts
+as part of a block whose other lines are there.
 """
 
 from __future__ import annotations
@@ -12,31 +12,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.files import read_or_none
 from core.redaction import clean as redacted
-from core.redaction.mark import MARK
+from runtime.work.traces import MOST_PAIRS, is_telling, keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from ingest.pipeline.edit_log import Change
+    from runtime.work.traces import Trace
 
 UNCHANGED, CHANGED, GONE = "unchanged", "changed since", "gone"
 # Bytes of a file in which spans are looked for.
 LARGEST = 4 << 20
-# Two texts with more pairs of lines are compared by the lines that both have once.
-_MOST_PAIRS = 1_000_000
-# Letters and digits of a line that tells one place from another.
-_TELLING = 8
 # Places of one block: a text that is repeated more often is no mark of an edit.
 _MOST_PLACES = 20
 
 
 class Found(NamedTuple):
-    """What a file has of one change: ``lines`` (from 1) that it wrote, ``kept`` of ``written`` lines that tell."""
+    """What a file has of one change: ``lines`` (from 1) that it wrote, how many of its telling lines are ``kept``, and
+    the keys of those that are ``lost``.
+    """
 
     state: str
     lines: list[int]
     kept: int
-    written: int
+    lost: list[str]
 
 
 class Present:
@@ -52,39 +50,39 @@ class Present:
             data = None
         if data is not None and b"\0" not in data[:8192]:
             self._text = data.decode("utf-8", "replace")
-            self.lines = stripped(self._text)
+            self.lines = keys(self._text)
         self._places: dict[str, list[int]] | None = None
         self._is_redacted = False
 
-    def look(self, change: Change) -> Found | None:
+    def look(self, change: Trace) -> Found | None:
         """Return what the file has of a change; None if there is no file, or the change says nothing of its text."""
         if self.lines is None:
             return None
-        if MARK in change.after and not self._is_redacted:
+        if change.is_marked and not self._is_redacted:
             # The log has marks in place of secrets: so must the file.
             self._is_redacted = True
-            self.lines, self._places = stripped(redacted(self._text, {})), None
-        after, changed, removed = difference(change)
-        if not changed:
-            return self._without(removed)
-        found = self._found(after, changed)
-        telling = [place for place in changed if is_telling(after[place])]
-        telling = telling or [place for place in changed if after[place]]
+            self.lines, self._places = keys(redacted(self._text, {})), None
+        after = change.after
+        if not change.written:
+            return self._without(change.removed)
+        found = self._found(after, change.written)
+        telling = [place for place in change.written if is_telling(after[place])]
+        telling = telling or [place for place in change.written if after[place]]
         if not telling:
             return None
-        kept = sum(place in found for place in telling)
-        state = UNCHANGED if kept == len(telling) else CHANGED if kept else GONE
+        lost = [after[place] for place in telling if place not in found]
+        kept = len(telling) - len(lost)
         lines = sorted({line for place in found for line in found[place]}) if kept else []
-        return Found(state, lines, kept, len(telling))
+        return Found(_state(kept, len(lost)), lines, kept, lost)
 
     def _without(self, removed: Sequence[str]) -> Found | None:
         """Return what became of a change that only removes: unchanged if the file has none of these lines."""
         telling = [line for line in removed if is_telling(line)]
         if not telling:
             return None
-        back = sum(line in self._index() for line in telling)
-        state = UNCHANGED if not back else GONE if back == len(telling) else CHANGED
-        return Found(state, [], len(telling) - back, len(telling))
+        back = [line for line in telling if line in self._index()]
+        kept = len(telling) - len(back)
+        return Found(_state(kept, len(back)), [], kept, back)
 
     def _found(self, after: Sequence[str], changed: Sequence[int]) -> dict[int, list[int]]:
         """Return place in ``after`` → lines of the file, for the changed places that the file still has."""
@@ -115,7 +113,7 @@ class Present:
     def _runs(self, after: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return (line of the file, place in ``after``, number of lines) of the runs that both have, from 0."""
         lines, index = self.lines or [], self._index()
-        if len(lines) * len(after) <= _MOST_PAIRS:
+        if len(lines) * len(after) <= MOST_PAIRS:
             blocks = SequenceMatcher(None, lines, after, autojunk=False).get_matching_blocks()
             return [(block.a, block.b, block.size) for block in blocks if block.size]
         counts: dict[str, int] = {}
@@ -147,37 +145,24 @@ class Present:
         return self._places
 
 
-def stripped(text: str) -> list[str]:
-    """Return the lines of a text without the space around them; a line ends as in any editor."""
-    lines = [line.strip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return lines[:-1] if lines and not lines[-1] else lines
+def _state(kept: int, lost: int) -> str:
+    return UNCHANGED if not lost else CHANGED if kept else GONE
 
 
-def difference(change: Change) -> tuple[list[str], list[int], list[str]]:
-    """Return (lines after a change, places of those that it wrote, lines that it removed)."""
-    before, after = stripped(change.before or ""), stripped(change.after)
-    most = min(len(before), len(after))
-    first = 0
-    while first < most and before[first] == after[first]:
-        first += 1
-    last = 0
-    while last < most - first and before[-1 - last] == after[-1 - last]:
-        last += 1
-    old, new = before[first : len(before) - last], after[first : len(after) - last]
-    if not old or not new or len(old) * len(new) > _MOST_PAIRS:
-        return after, list(range(first, len(after) - last)), old
-    written: list[int] = []
-    removed: list[str] = []
-    for kind, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            written += range(first + start, first + end)
-            removed += old[low:high]
-    return after, written, removed
+def state(looked: Iterable[tuple[Trace, Found]]) -> str | None:
+    """Return what became of all that a session wrote; None if that is unknown.
 
-
-def is_telling(line: str) -> bool:
-    """Return True if a line is long enough to be recognised."""
-    return sum(map(str.isalnum, line)) >= _TELLING
+    ``looked`` are its changes, newest first. A line that the session took away again later is not missed.
+    """
+    taken: set[str] = set()
+    kept = lost = 0
+    is_all_new = False
+    for change, found in looked:
+        kept += found.kept
+        lost += 0 if is_all_new else sum(each not in taken for each in found.lost)
+        taken.update(change.removed)
+        is_all_new = is_all_new or change.is_whole
+    return _state(kept, lost) if kept or lost else None
 
 
 def ranges(lines: Sequence[int]) -> list[list[int]]:

@@ -72,7 +72,7 @@ def create(path: str, text: str) -> None:
         raise Refused(f"{path} exists, and no file is written over", "name another file with -o") from None
 
 
-def _rows(scope: Scope, path: str, session: str) -> list[tuple[int, Edited, Change]]:
+def _rows(scope: Scope, path: str, session: str) -> list[tuple[int, Edited[Change], Change]]:
     actions, _ = of_file(scope, path)
     scope.load(each.document for each in actions)
     if session:
@@ -88,7 +88,7 @@ def _is_of(scope: Scope, document: int, session: str) -> bool:
     return any(each.startswith(session) for each in (origin.session, name, name.partition("__")[2]) if each)
 
 
-def _chosen(rows: list[tuple[int, Edited, Change]], number: int) -> tuple[int, Edited, Change] | None:
+def _chosen(rows: list[tuple[int, Edited[Change], Change]], number: int) -> tuple[int, Edited[Change], Change] | None:
     if not number:
         return next((each for each in rows if each[2].before), None)
     if rows and not 0 < number <= len(rows):
@@ -98,7 +98,7 @@ def _chosen(rows: list[tuple[int, Edited, Change]], number: int) -> tuple[int, E
     return rows[number - 1] if rows else None
 
 
-def _row(scope: Scope, number: int, edited: Edited, change: Change) -> dict[str, Any]:
+def _row(scope: Scope, number: int, edited: Edited[Change], change: Change) -> dict[str, Any]:
     days, text = age(edited.at, scope.now)
     return {
         "number": number,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from core.config import load
@@ -124,6 +126,31 @@ def test_the_archive_stands_in_for_a_raw_file_that_is_gone(memory: Home, project
     for each in (tmp_path / "claude" / "-project").iterdir():
         each.unlink()
     assert told(memory, str(project / "retry.py")) == before
+
+
+def test_traces_are_cached_with_the_document_and_go_with_it(memory: Home, project: Path, tmp_path: Path) -> None:
+    def cached() -> list[str]:
+        connection = apsw.Connection(memory.index)
+        query = "SELECT d.path FROM brain_edits e JOIN documents d ON d.id = e.document_id ORDER BY 1"
+        return [path for (path,) in connection.execute(query)]
+
+    assert cached() == []
+    before = told(memory, str(project / "retry.py"))
+    assert cached() == ["early.md", "late.md"]
+    for each in (tmp_path / "claude" / "-project").iterdir():
+        each.unlink()
+    shutil.rmtree(memory.path("raw"))
+    assert told(memory, str(project / "retry.py")) == before
+    Path(memory.path("brain", "early.md")).unlink()
+    index(memory, load(memory), markdown_only=True)
+    assert cached() == ["late.md"]
+
+
+def test_an_index_that_another_writes_to_still_answers(memory: Home, project: Path) -> None:
+    writer = apsw.Connection(memory.index)
+    writer.execute("BEGIN IMMEDIATE")
+    assert [each[2] for each in told(memory, str(project / "retry.py"))] == ["unchanged", "unchanged", None]
+    writer.execute("ROLLBACK")
 
 
 def test_a_decision_elsewhere_that_names_the_file_governs_it(memory: Home, project: Path) -> None:

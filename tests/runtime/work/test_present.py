@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from ingest.pipeline.edit_log import Change
-from runtime.work.present import CHANGED, GONE, LARGEST, UNCHANGED, Present, difference, ranges
+from runtime.work.present import CHANGED, GONE, LARGEST, UNCHANGED, Present, ranges, state
+from runtime.work.traces import Trace, difference, is_telling, key, packed, trace, unpacked
 
 FILE = "import os\n\n\ndef first(value):\n    return value + 1\n\n\ndef second(value):\n    return value + 2\n"
 
 
-def change(before: str | None, after: str, *, is_whole: bool = False) -> Change:
-    return Change(1, "", "/a.py", before, after, is_whole)
+def change(before: str | None, after: str, *, is_whole: bool = False) -> Trace:
+    return trace(Change(1, "", "/a.py", before, after, is_whole))
 
 
 def looked(path: Path, text: str, before: str | None, after: str) -> tuple[str, list[int]] | None:
@@ -98,8 +99,36 @@ def test_a_long_file_is_compared_by_what_both_have_once(tmp_path: Path) -> None:
 
 
 def test_only_what_differs_is_an_edits_own() -> None:
-    before, after = "a = 1\nb = 2\nc = 3\nd = 4\n", "a = 1\nb = 20\nc = 3\nd = 40\n"
-    assert difference(change(before, after)) == (["a = 1", "b = 20", "c = 3", "d = 40"], [1, 3], ["b = 2", "d = 4"])
+    assert difference(["a", "b", "c", "d"], ["a", "B", "c", "D"]) == ([1, 3], ["b", "d"])
+
+
+def test_a_key_tells_if_its_line_can_be_recognised() -> None:
+    assert key("  \t") == ""
+    assert key("    return value  ") == key("return value\r")
+    assert [is_telling(key(line)) for line in ("}", "return value", "")] == [False, True, False]
+
+
+def test_what_a_session_wrote_and_took_away_again_is_not_missed(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("def final_answer():\n    return 42_000_000\n")
+    first = change("", "def first_attempt():\n    return 42_000_000\n")
+    second = change("def first_attempt():\n", "def final_answer():\n")
+    present = Present(str(path))
+    looked = [(each, present.look(each)) for each in (second, first)]
+    assert [found.state for _, found in looked if found] == [UNCHANGED, CHANGED]
+    assert state([(each, found) for each, found in looked if found]) == UNCHANGED
+    assert state([]) is None
+
+
+def test_traces_come_back_from_the_cache_without_any_text() -> None:
+    made = [change("old text here\n", "new text here\n"), change(None, "whole text\n", is_whole=True)]
+    assert unpacked(packed(made)) == made
+    assert "text" not in str([each.after for each in made])
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", packed([])[:-3], b"x\x9c\x03\x00\x00\x00\x00\x01"])
+def test_a_damaged_cache_counts_as_none(data: bytes) -> None:
+    assert unpacked(data) is None
 
 
 def test_lines_become_ranges() -> None:
