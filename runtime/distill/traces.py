@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from core.text import one_line
+from qmd.index.actions import normal_forms
 from runtime.distill import phrases, shell
 from runtime.distill.distillate import Statement
 from runtime.distill.words import listed, straight
@@ -55,6 +56,14 @@ _PROTOCOL = re.compile(
     r"|^Cancelled|[Oo]peration aborted"
     r"|execution was aborted|File does not exist|old_string|Invalid tool parameters"
 )
+# A failure by which a program says that it was called in a wrong way: then another call is the fix.
+_MISUSED = re.compile(
+    r"unknown (?:option|flag|argument|command)|unrecognized|invalid (?:option|flag|choice)|no such (?:option|command)"
+    r"|usage:|unexpected argument|requires? an argument|no upstream branch|command not found|No module named"
+    r"|parse error near|did you mean|not a (?:git )?command",
+    re.IGNORECASE,
+)
+_MOST_CHANGED = 3  # more changed files than these are another piece of work
 _COUNTS = re.compile(r" \((?:lines [^)]*|\d+ edits?|new|deleted)\)$")
 
 
@@ -70,8 +79,8 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
         what = _failure(call)
         if not what:
             continue
-        key = (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60])
-        if key in seen:
+        key = _failure_key(call, what)
+        if key is None or key in seen:
             continue
         seen.add(key)
         following = calls[index + 1 : index + 1 + _LOOK_AHEAD]
@@ -84,13 +93,7 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
             turns.append(said.turn)
         if cure is not None:
             text += "" if text.endswith((".", "!", "…")) else "."
-            changed = list(dict.fromkeys(_base(each.argument) for each in _between(call, cure, following)))[:3]
-            cured = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
-            if cure.kind != "shell" or shell.is_proved(cure.command):
-                text += f" Fixed{' by changing ' + ', '.join(changed) if changed else ''}: {cured} then worked."
-            else:
-                # Behind a pipe nobody knows how it ended.
-                text += f" Then{' changed ' + ', '.join(changed) + ' and' if changed else ''} ran {cured}."
+            text += _cured(call, cure, what, calls[index + 1 :])
             turns.append(cure.turn)
         found.append(Statement(text, tuple(dict.fromkeys(turns)), ""))
     # Those that were understood or cured are what one comes back for.
@@ -105,7 +108,9 @@ def unresolved(calls: Sequence[Call]) -> list[Statement]:
         what = _failure(call)
         if not what or _cure(call, calls[index + 1 :]) is not None:
             continue
-        key = (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60])
+        key = _failure_key(call, what)
+        if key is None:
+            continue
         found.pop(key, None)
         found[key] = Statement(
             f"{f'`{shell.short(call.command)}`' if call.kind == 'shell' else _named(call)} failed: {what}", (call.turn,)
@@ -195,9 +200,41 @@ def _cure(call: Call, following: Sequence[Call]) -> Call | None:
         if call.kind == "shell":
             if shell.is_like(call.command, other.command):
                 return other
-        elif _base(other.argument) == _base(call.argument):
+        elif _COUNTS.sub("", other.argument) == _COUNTS.sub("", call.argument):
             return other
     return None
+
+
+def _cured(call: Call, cure: Call, what: str, following: Sequence[Call]) -> str:
+    """Return how a failure ended, as " Fixed …" only if nothing speaks against it.
+
+    The very same has to have worked, or the failure was about how the command was called. A run of something else, such
+    as fewer tests, shows no fix, and neither does a failure that came back.
+    """
+    changed = list(dict.fromkeys(_base(each.argument) for each in _between(call, cure, following)))
+    files = ", ".join(changed) if len(changed) <= _MOST_CHANGED else f"{len(changed)} files"
+    cured = f"`{shell.short(cure.command)}`" if cure.kind == "shell" else "the call"
+    if cure.kind == "shell" and not shell.is_proved(cure.command):
+        # Behind a pipe nobody knows how it ended.
+        return f" Then{f' changed {files} and' if changed else ''} ran {cured}."
+    if any(_failure_key(each) == _failure_key(call, what) for each in following if each.order > cure.order):
+        return f" {cured[:1].upper()}{cured[1:]} then worked, but the failure came back."
+    is_same = cure.kind != "shell" or _same_command(call.command, cure.command)
+    if not is_same and (changed or not _MISUSED.search(what)):
+        return f" Then{f' changed {files} and' if changed else ''} ran {cured}, which worked."
+    return f" Fixed{f' by changing {files}' if changed else ''}: {cured} then worked."
+
+
+def _failure_key(call: Call, what: str = "") -> tuple[str, str] | None:
+    """Return what makes two failures one, None if a call did not fail."""
+    what = what or _failure(call)
+    return (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60]) if what else None
+
+
+def _same_command(one: str, other: str) -> bool:
+    """Return True if two command lines do the same to the same, whatever their options."""
+    first, second = normal_forms.command(one), normal_forms.command(other)
+    return first.normal == second.normal or bool(first.plain and first.plain == second.plain)
 
 
 def _between(call: Call, cure: Call, following: Iterable[Call]) -> list[Call]:

@@ -6,7 +6,7 @@ names, if the session or the project has them.
 
 from __future__ import annotations
 
-from os.path import isabs, isfile, join
+from os.path import isabs, isdir, isfile, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
@@ -88,8 +88,8 @@ def named_files(connection: apsw.Connection, text: str, project: str, document: 
     Raises apsw.Error.
     """
     names = [word for word in tokenize(text) if "." in word.strip(".") and not word[0].isdigit() and ":" not in word]
-    if not names:
-        return []
+    if not names or (project and not isdir(project)):
+        return []  # on another machine's paths nothing can be said
     found: dict[str, None] = {}
     if document:
         touched = table.of_documents(connection, (document,), FILE_KINDS)

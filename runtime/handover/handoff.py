@@ -11,6 +11,8 @@ from core.files import read_or_none
 from core.redaction import shown
 from ingest.roots import INSTRUCTIONS
 from qmd.index import catalogue
+from qmd.index.actions import table
+from qmd.index.actions.action import REJECTION
 from qmd.index.catalogue import Filters
 from runtime.asking import agents
 from runtime.asking.documents import NotFound, Row, resolve
@@ -20,6 +22,8 @@ from runtime.explaining import file_changes
 from runtime.handover.selection import choose
 from runtime.handover.state import Fact, Session, fields
 from runtime.injections.ledger import CHARACTERS_PER_TOKEN, tokens
+from runtime.validity import CONTRADICTED, SUPERSEDED, validity
+from runtime.validity.validity import Claim
 
 if TYPE_CHECKING:
     import apsw
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 TOKENS = 3_000
 _LEAST_TOKENS = 300
 _NEWEST = 50
+# Kinds of facts that say what holds, and later decisions that are compared with them.
+_SAID = ("decision", "rejected", "asked", "said")
+_LATER = 300
 _MODE = 0o600
 _TASK = (
     "Take over the work of another agent. Its state is below: what the user asked, what was decided and rejected, the"
@@ -57,6 +64,8 @@ def handoff(
         raise BadInput(f"{uri(row.collection, row.path)} is no session", "brain recent lists sessions")
     place = uri(row.collection, row.path)
     states = _states(facts, found.project, row.ended)
+    judged = _judged(connection, facts, found.project, row, place)
+    states |= {text: said for text, found_ in judged.items() if (said := validity.words(found_[1]))}
     head = [f"{name}: {agents.line(value, 200)}" for name, value in fields(found.meta).items()]
     again = resume(row.fields, home)
     if again:
@@ -74,6 +83,9 @@ def handoff(
         "project": found.project or None,
         "tokens": tokens(len(prompt)),
         "limit": limit,
+        "validity": [
+            {"line": line, **each} for line, each in judged.values() if each["state"] in (SUPERSEDED, CONTRADICTED)
+        ],
         "sections": [{"heading": heading, "facts": len(texts)} for heading, texts in kinds],
         "left_out": len(facts) - sum(len(texts) for _, texts in kinds),
         "text": prompt,
@@ -128,6 +140,41 @@ def _states(facts: list[Fact], project: str, ended: int) -> dict[str, str]:
     changes = {each["path"]: each["state"] for each in file_changes.since(paths.values(), ended)}
     words = {"unchanged": "as the session left it", "changed": "changed since", "gone": "gone", "unknown": "not known"}
     return {text: words[changes[path]] for text, path in paths.items()}
+
+
+def _judged(
+    connection: apsw.Connection, facts: list[Fact], project: str, row: Row, place: str
+) -> dict[str, tuple[int, dict[str, Any]]]:
+    """Return (line, validity) of the session's decisions and requests by their text: by later words of its own, and by
+    later decisions in other sessions of the project. Raises apsw.Error.
+    """
+    claims = {}
+    for fact in facts:
+        if fact.kind in _SAID:
+            lines = [(fact.line, fact.text)]
+            # Within the session, a later line is later.
+            claims[fact.text] = Claim(
+                fact.text,
+                place,
+                row.date + fact.line,
+                lines if fact.by_user else (),
+                heard=() if fact.by_user else lines,
+                project=project,
+                negative=fact.kind == "rejected",
+            )
+    later = [each for each in table.statements(connection, row.ended + 1) if each.document != row.id][:_LATER]
+    origins = table.origins(connection, {each.document for each in later})
+    others = [
+        Claim(
+            (each.document, each.number), uri(origin.collection, origin.path), max(each.at, row.ended + 1),
+            [(each.line, shown(each.subject))], project=origin.project or each.folder, negative=each.kind == REJECTION,
+        )
+        for each in later
+        if (origin := origins[each.document])
+    ]  # fmt: skip
+    sides = validity.judge([*claims.values(), *others])
+    lines_of = {fact.text: fact.line for fact in facts}
+    return {text: (lines_of[text], validity.verdict(claim, sides.get(text, ()))) for text, claim in claims.items()}
 
 
 def _text(head: list[str], kinds: list[tuple[str, list[str]]]) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from os.path import isfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import shown
+from qmd.index.actions import normal_forms
 from runtime.asking import agents
 from runtime.asking.request import AGENT, Request, echoed
 from runtime.distill.words import QUIET, stem, words
@@ -21,13 +22,15 @@ from runtime.handover.selection import allot
 from runtime.handover.state import Session
 from runtime.injections.ledger import CHARACTERS_PER_TOKEN, tokens
 from runtime.resident.answer import answer
+from runtime.validity import validity
+from runtime.validity.statements import stems, tokenize
 
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
 
-    # Section → entries: (text, uri with line).
-    Found = dict[str, list[tuple[str, str]]]
+    # Entries by section.
+    Found = dict[str, list["Entry"]]
 
 TOKENS = 1_500
 _LEAST_TOKENS = 150
@@ -38,9 +41,19 @@ _SHARED = 2
 # A hit that has less of the best one's score than this is about something else.
 _ABOUT = 0.5
 _QUOTE = 500
+# Two decisions with this part of their words in common are one.
+_SAME = 0.8
 # Section → the part of the budget that it gets before the others take what is left.
 _SHARES = {"Decisions": 0.35, "Errors that were solved": 0.15, "Commands that worked": 0.15, "Quotes": 0.35}
 _OF_KIND = {"fixed": "Errors that were solved", "command": "Commands that worked"}
+
+
+class Entry(NamedTuple):
+    """One line of a bundle: its text, its uri with the line, and if it still holds (None: nobody asked)."""
+
+    text: str
+    place: str
+    validity: dict[str, Any] | None = None
 
 
 def pack(home: Home, config: Config, topic: str, limit: int = TOKENS, project: str = "") -> dict[str, Any]:
@@ -58,8 +71,8 @@ def pack(home: Home, config: Config, topic: str, limit: int = TOKENS, project: s
     best = max((hit["score"] for hit in answered["hits"]), default=0.0)
     hits = [hit for hit in answered["hits"] if hit["score"] >= _ABOUT * best]
     for hit in hits:
-        text = f"{hit['title']} ({hit['age']}, {hit['trust']}): {hit['snippet']}"
-        found["Quotes"].append((agents.code(text, _QUOTE), f"{hit['uri']}:{hit['line']}"))
+        text = f"{_stale(hit)}{hit['title']} ({hit['age']}, {hit['trust']}): {hit['snippet']}"
+        found["Quotes"].append(Entry(agents.code(text, _QUOTE), f"{hit['uri']}:{hit['line']}", hit["validity"]))
     _add_work(found, [*reasons["evidence"], *hits], topic)
     clean = echoed(topic)
     head = f"What the memory holds on {agents.line(clean, 200)!r}:"
@@ -79,12 +92,23 @@ def pack(home: Home, config: Config, topic: str, limit: int = TOKENS, project: s
 
 
 def _add_decisions(found: Found, reasons: dict[str, Any]) -> None:
-    """Add what was decided and rejected: notes first, then statements of sessions, each with its reason and date."""
+    """Add what was decided and rejected: notes first, then statements of sessions, each with its reason and date.
+
+    What still holds comes before what does not. What several sessions say in nearly the same words is there once.
+    """
+    entries: list[Entry] = []
+    known: list[set[str]] = []
+
+    def add(said: dict[str, Any], words: str, text: str, place: str) -> None:
+        key = {said["type"], *(stems(tokenize(words)) or {words})}
+        if not any(_is_same(key, other) for other in known):
+            known.append(key)
+            entries.append(Entry(agents.code(f"{_stale(said)}{text}", _QUOTE), place, said["validity"]))
+
     for each in reasons["decisions"]:
-        rank = "" if each["standing"] else " (superseded)"
         why_ = f" Why: {each['why']}" if each["why"] else ""
-        text = f"{each['type']}{rank}, {each['date'][:10]}: {each['title']}.{why_}"
-        found["Decisions"].append((agents.code(text, _QUOTE), f"{each['uri']}:{each['line'] or 1}"))
+        text = f"{each['type']}, {each['date'][:10]}: {each['title']}.{why_}"
+        add(each, each["title"], text, f"{each['uri']}:{each['line'] or 1}")
     for each in reasons["evidence"]:
         session = _session(each["path"]) if each["statements"] else None
         for said in each["statements"]:
@@ -92,7 +116,18 @@ def _add_decisions(found: Found, reasons: dict[str, Any]) -> None:
             who = "the user" if said["by"] == "you" else "an agent"
             why_ = f" Why: {said['why']}" if said["why"] else ""
             text = f"{said['type']} by {who}, {(said['date'] or each['date'])[:10]}: {said['text']}{why_}"
-            found["Decisions"].append((agents.code(text, _QUOTE), f"{each['uri']}:{line}"))
+            add(said, said["text"], text, f"{each['uri']}:{line}")
+    found["Decisions"] += sorted(entries, key=lambda entry: entry.text.startswith("["))
+
+
+def _stale(said: dict[str, Any]) -> str:
+    """Return what speaks against a result, in brackets before its text, "" if nothing does."""
+    words = validity.words(said["validity"])
+    return f"[{words}] " if words else ""
+
+
+def _is_same(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= _SAME * len(one | other)
 
 
 def _add_work(found: Found, documents: list[dict[str, Any]], topic: str) -> None:
@@ -105,6 +140,7 @@ def _add_work(found: Found, documents: list[dict[str, Any]], topic: str) -> None
         if each["trust"] == "session" and each["path"]:
             near.setdefault(each["uri"], set()).add(int(each["line"] or 0))
             paths[each["uri"]] = each["path"]
+    there: set[str] = set()
     for uri in list(near)[:_SESSIONS]:
         session = _session(paths[uri])
         if session is None:
@@ -115,7 +151,10 @@ def _add_work(found: Found, documents: list[dict[str, Any]], topic: str) -> None
                 continue
             is_near = any(abs(fact.turn - turn) <= _NEAR for turn in turns)
             if is_near or len(wanted & {stem(word) for word in words(fact.text)}) >= min(_SHARED, len(wanted)):
-                found[_OF_KIND[fact.kind]].append((agents.code(fact.text, _QUOTE), f"{uri}:{fact.line}"))
+                same = normal_forms.command(fact.text.strip("`")).normal if fact.kind == "command" else fact.text
+                if same not in there:
+                    there.add(same)
+                    found[_OF_KIND[fact.kind]].append(Entry(agents.code(fact.text, _QUOTE), f"{uri}:{fact.line}"))
 
 
 def _session(path: str) -> Session | None:
@@ -126,22 +165,23 @@ def _session(path: str) -> Session | None:
 def _fitting(found: Found, room: int) -> tuple[list[str], list[dict[str, Any]]]:
     """Return (lines, what is in them) within ``room`` characters; a long entry gives way to those after it."""
     texts = {
-        heading: list(dict.fromkeys((f"- {text} ({agents.line(place, 250)})", text, place) for text, place in entries))
+        heading: list({f"- {each.text} ({agents.line(each.place, 250)})": each for each in entries}.items())
         for heading, entries in found.items()
         if entries
     }
-    needs = {heading: len(heading) + 5 + sum(len(line) + 1 for line, _, _ in each) for heading, each in texts.items()}
+    needs = {heading: len(heading) + 5 + sum(len(line) + 1 for line, _ in each) for heading, each in texts.items()}
     lines: list[str] = []
     given: list[dict[str, Any]] = []
     for heading, allowed in allot(needs, _SHARES, room).items():
         left = allowed - len(heading) - 5
         chosen = []
-        for line, text, place in texts[heading]:
+        for line, entry in texts[heading]:
             if len(line) < left:
                 left -= len(line) + 1
-                uri, _, number = place.rpartition(":")
+                uri, _, number = entry.place.rpartition(":")
                 chosen.append(line)
-                given.append({"section": heading, "text": text, "uri": uri, "line": int(number)})
+                quote = {"section": heading, "text": entry.text, "uri": uri, "line": int(number)}
+                given.append({**quote, "validity": entry.validity} if entry.validity else quote)
         if chosen:
             lines += ["", f"## {heading}", *chosen]
     return lines, given

@@ -40,7 +40,7 @@ def written(fact: Fact, uri: str, states: Mapping[str, str], most: int = 0) -> s
     Without a ``uri``, the citation is the line alone. ``states`` has what became of files, by the fact's text.
     """
     cited = f"({uri}:{fact.line})" if uri else f"(line {fact.line})"
-    state = f" [{agents.line(states[fact.text], 60)}]" if fact.text in states else ""
+    state = f" [{agents.line(states[fact.text], 160)}]" if fact.text in states else ""
     speaker = "user: " if fact.by_user and fact.kind not in ("goal", "asked", "file", "command", "ran", "said") else ""
     if not fact.whole:
         return f"- {speaker}{agents.code(fact.text, 700)}{state} {cited}"
