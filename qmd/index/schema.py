@@ -137,7 +137,8 @@ CREATE TABLE IF NOT EXISTS brain_edits (
   hash TEXT NOT NULL,
   traces BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at);
+-- The last two columns spare a look at each row: a common program has tens of thousands of runs.
+CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at, key, outcome);
 CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key, at);
 CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error, at) WHERE error <> '';
 CREATE INDEX IF NOT EXISTS brain_actions_failed ON brain_actions(name, at) WHERE outcome = 'failed';

@@ -118,7 +118,9 @@ def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
     return found
 
 
-def verdict(claim: Claim | None, sides: Sequence[Side], changed: Sequence[str] = (), *, known: bool = False) -> Any:
+def verdict(
+    claim: Claim | None, sides: Sequence[Side], changed: Sequence[str] = (), *, known: bool = False
+) -> dict[str, Any]:
     """Return the ``validity`` of a result: ``state``, ``by`` (the other sides) and, of changed code, ``files``.
 
     ``changed`` are files that the claim rests on and that are others now. ``known``: the files were looked at, and are

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
+from core import clock
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
 from qmd.index.actions import normal_forms, table
 from qmd.index.actions.action import COMMAND, CREATE, EDIT, FAILED, READ
+from runtime.asking.envelope import uri
 from runtime.asking.request import echoed
+from runtime.explaining.standing import changed_files
+from runtime.validity import validity
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -31,6 +36,8 @@ _STEPS = 6
 # More actions than these between an error and its end are another piece of work.
 _MOST_BETWEEN = 60
 _UNFIXED = 3
+# The newest failures of one error among which a fix is looked for, and of an error in a list.
+_MOST_FAILURES, _LOOKED_AT = 300, 50
 _CHANGES = (EDIT, CREATE)
 # Programs that only look: no step of a fix.
 LOOKS = frozenset("ls cat grep rg find sed head tail wc git cd pwd which echo tree stat file diff awk".split())
@@ -102,14 +109,18 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
     wanted = signatures(echoed(error[:_PASTED]))
     match = "exact"
     failures: list[Action] = []
+    met: tuple[str, ...] = ()
     for each in wanted:
-        failures = _kept(scope, table.with_error(scope.connection, (each,), scope.since))
+        failures = _kept(scope, table.with_error(scope.connection, (each,), scope.since, _MOST_FAILURES))
         if failures:
+            met = (each,)
             break
     if not failures and wanted:
         near = alike(scope, wanted[0])
         match = "similar"
-        failures = _kept(scope, table.with_error(scope.connection, near, scope.since)) if near else []
+        met = tuple(near)
+        failures = _kept(scope, table.with_error(scope.connection, near, scope.since, _MOST_FAILURES)) if near else []
+    counts = _counts(scope, table.failures_by_document(scope.connection, met, scope.since)) if met else {}
     results = sorted((_result(scope, each) for each in failures), key=_worth, reverse=True)
     unique = {(_identity(each)): each for each in reversed(results)}
     results = [each for each in results if unique.get(_identity(each)) is each]
@@ -119,11 +130,40 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
     return {
         "error_signature": failures[0].error if failures else (wanted[0] if wanted else ""),
         "match": match if failures else None,
-        "failures": len(failures),
-        "sessions": len({scope.origin(each.document).session for each in failures}),
+        "failures": sum(counts.values()),
+        "sessions": len({scope.origin(each).session for each in counts}),
         "fixed": sum(each["held"] for each in results),
-        FIXES: results[: scope.limit],
+        FIXES: [{**each, "validity": _validity(scope, each, failures)} for each in results[: scope.limit]],
     }
+
+
+def _counts(scope: Scope, documents: dict[int, int]) -> dict[int, int]:
+    """Return how often documents failed, of those that the question is about, and read their origins at once."""
+    kept = {document: count for document, count in documents.items() if scope.holds(document)}
+    scope.load(kept)
+    return kept
+
+
+def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> dict[str, Any]:
+    """Return if a fix still holds: the error did not come back in the project, and its files are as they were."""
+    if not result["held"]:
+        return validity.verdict(None, ())
+    at = clock.parse_iso(result["date"]) or 0
+    for each in failures:  # the newest first
+        origin = scope.origin(each.document)
+        if (
+            each.at > at
+            and origin.project == result["project"]
+            and uri(origin.collection, origin.path) != result["uri"]
+        ):
+            return scope.contradicted(each)
+    steps = [step["subject"] for step in result["steps"] if step["kind"] in _CHANGES]
+    project = result["project"]
+    paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
+    if not paths or not isdir(project):
+        return validity.verdict(None, (), known=not paths)
+    changed, are_known = changed_files(paths, at)
+    return validity.verdict(None, (), changed, known=are_known)
 
 
 def _kept(scope: Scope, failures: list[Action]) -> list[Action]:
@@ -191,30 +231,36 @@ def _is_step(action: Action) -> bool:
 
 
 def _friction(scope: Scope) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
-    for error, _, _ in table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS):
-        failures = _kept(scope, table.with_error(scope.connection, (error,), scope.since))
-        sessions = {scope.origin(each.document).session for each in failures}
-        if len(sessions) < LEAST_SESSIONS:
-            continue
-        agents: dict[str, int] = {}
-        for each in failures:
-            source = scope.origin(each.document).source
-            agents[source] = agents.get(source, 0) + 1
-        best = max((_result(scope, each) for each in failures[:50]), key=_worth)
-        found.append(
-            {
-                "error": error,
-                "failures": len(failures),
-                "sessions": len(sessions),
-                "agents": dict(sorted(agents.items(), key=lambda each: -each[1])),
-                "projects": sorted({scope.origin(each.document).project for each in failures} - {""})[:5],
-                "fix": best if best["held"] else None,
-                **scope.place(failures[0]),
-            }
-        )
-    found.sort(key=lambda each: (-each["sessions"], -each["failures"], each["error"]))
-    return {"different": len(found), ERRORS: found[: scope.limit]}
+    counted_errors = table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS)
+    frequent: list[tuple[int, int, str, dict[int, int]]] = []
+    scope.load({document for documents in counted_errors.values() for document in documents})
+    for error, documents in counted_errors.items():
+        kept = _counts(scope, documents)
+        sessions = len({scope.origin(each).session for each in kept})
+        if sessions >= LEAST_SESSIONS:
+            frequent.append((-sessions, -sum(kept.values()), error, kept))
+    frequent.sort(key=lambda each: each[:3])
+    shown = [_recurring(scope, *each) for each in frequent[: scope.limit]]
+    return {"different": len(frequent), ERRORS: shown}
+
+
+def _recurring(scope: Scope, sessions: int, count: int, error: str, documents: dict[int, int]) -> dict[str, Any]:
+    """Return one error of ``brain friction``; ``sessions`` and ``count`` are negative."""
+    agents: dict[str, int] = {}
+    for document, failures in documents.items():
+        source = scope.origin(document).source
+        agents[source] = agents.get(source, 0) + failures
+    newest = _kept(scope, table.with_error(scope.connection, (error,), scope.since, _MOST_FAILURES))
+    best = max((_result(scope, each) for each in newest[:_LOOKED_AT]), key=_worth)
+    return {
+        "error": error,
+        "failures": -count,
+        "sessions": -sessions,
+        "agents": dict(sorted(agents.items(), key=lambda each: -each[1])),
+        "projects": sorted({scope.origin(each).project for each in documents} - {""})[:5],
+        "fix": {**best, "validity": _validity(scope, best, newest)} if best["held"] else None,
+        **scope.place(newest[0]),
+    }
 
 
 def lines(envelope: dict[str, Any]) -> list[str]:
@@ -244,6 +290,8 @@ def _fix_lines(each: dict[str, Any], indent: str) -> list[str]:
         said.append(f"{indent}  $ {one_line(each['ended'], 160)}   (worked)")
     elif each["held"]:
         said.append(f"{indent}  then the same succeeded")
+    if holds := validity.words(each["validity"]):
+        said.append(f"{indent}  ! {one_line(holds, 240)}")
     return said
 
 

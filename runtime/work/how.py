@@ -9,12 +9,16 @@ from core.text import encodable, one_line
 from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, OK
 from qmd.index.actions.normal_forms import command, programs
-from runtime.asking.request import echoed
+from runtime.asking.request import echoed, project_glob
+from runtime.validity import CURRENT, UNKNOWN
+from runtime.validity.validity import words as holding
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
+    from qmd.index.actions.action import Action
+    from qmd.index.actions.table import Runs
     from runtime.work.scope import Scope
 
 RESULTS = "commands"
@@ -22,28 +26,6 @@ RESULTS = "commands"
 _SHOWN = 240
 # Commands of one project before the next project has its turn.
 _A_PROJECT = 4
-
-
-class _Runs:
-    """The runs of one command in one project."""
-
-    __slots__ = ("failed", "last", "ok", "project", "unknown")
-
-    def __init__(self, project: str) -> None:
-        self.project = project
-        self.ok = self.failed = self.unknown = 0
-        # (succeeded, at, document, number) of the newest run, one that succeeded before all.
-        self.last = (False, 0, 0, 0)
-
-    def add(self, outcome: str, at: int, document: int, number: int) -> None:
-        """Count one run."""
-        if outcome == OK:
-            self.ok += 1
-        elif outcome == FAILED:
-            self.failed += 1
-        else:
-            self.unknown += 1
-        self.last = max(self.last, (outcome == OK, at, document, number))
 
 
 def how(home: Home, config: Config, words: list[str], **within: Any) -> dict[str, Any]:
@@ -63,52 +45,51 @@ def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
     parsed = command(" ".join(words))
     name = parsed.tool or words[0]
     rest = [word for word in words if word.rpartition("/")[2] != name]
-    rows = list(table.runs(scope.connection, name, scope.since, rest))
-    if not rows:  # the program is not the first of its command line
-        others = table.runs_with(scope.connection, words, scope.since)
-        rows = [row[:5] for row in others if name in programs(row[5])]
-    kept = [row for row in rows if scope.holds(row[1])]
-    scope.load(row[1] for row in kept)
-    groups: dict[tuple[int, str], _Runs] = {}
-    for key, document, number, outcome, at in kept:
-        project = scope.origin(document).project
-        group = groups.get((key, project))
-        if group is None:
-            group = groups[key, project] = _Runs(project)
-        group.add(outcome, at, document, number)
-    newest: dict[str, tuple[bool, int, int, int]] = {}
-    for group in groups.values():
-        newest[group.project] = max(group.last, newest.get(group.project, group.last))
+    project = project_glob(scope.project) if scope.project else ""
+    groups = table.runs(scope.connection, name, scope.since, rest, project)
+    if not groups:  # the program is not the first of its command line
+        others = table.commands_with(scope.connection, words, scope.since)
+        keys = [key for key, text in others.items() if name in programs(text)]
+        groups = table.runs_of_keys(scope.connection, keys, scope.since, project)
+    newest: dict[str, tuple[bool, int]] = {}
+    for group in groups:
+        newest[group.project] = max(_last(group), newest.get(group.project, (False, 0)))
+    here = {each for each in newest if scope.is_here(each)}
 
-    def worth(group: _Runs) -> tuple[Any, ...]:
-        project = group.project
-        return (scope.is_here(project), newest[project], project, group.ok > 0, group.ok, group.last)
-
-    found = sorted(groups.values(), key=worth, reverse=True)
+    # Commands of a project by their worth, then projects: fewer comparisons than of both at once.
+    groups.sort(key=lambda group: (group.ok, group.worked_at or group.at, group.key), reverse=True)
+    order = sorted(newest, key=lambda name: (name in here, newest[name], name), reverse=True)
+    places = {name: place for place, name in enumerate(order)}
+    found = sorted(groups, key=lambda group: places[group.project])
     if not scope.project:
         found = _spread(found)
     return {
         "tool": echoed(" ".join(words)),
-        "runs": len(kept),
-        "failed": sum(each.failed for each in groups.values()),
-        "different": len({key for key, _ in groups}),
+        "runs": sum(each.ok + each.failed + each.unknown for each in groups),
+        "failed": sum(each.failed for each in groups),
+        "different": len({each.key for each in groups}),
         RESULTS: [_shown(scope, each) for each in found[: scope.limit]],
     }
 
 
-def _spread(groups: list[_Runs]) -> list[_Runs]:
+def _last(group: Runs) -> tuple[bool, int]:
+    return group.ok > 0, group.worked_at or group.at
+
+
+def _spread(groups: list[Runs]) -> list[Runs]:
     """Return the first groups of each project, then the others."""
     counts: dict[str, int] = {}
-    first: list[_Runs] = []
-    rest: list[_Runs] = []
+    first: list[Runs] = []
+    rest: list[Runs] = []
     for group in groups:
         counts[group.project] = counts.get(group.project, 0) + 1
         (first if counts[group.project] <= _A_PROJECT else rest).append(group)
     return first + rest
 
 
-def _shown(scope: Scope, group: _Runs) -> dict[str, Any]:
-    done = table.one(scope.connection, group.last[2], group.last[3])
+def _shown(scope: Scope, group: Runs) -> dict[str, Any]:
+    runs = table.last_runs(scope.connection, group)
+    done = next((each for each in runs if each.outcome == OK), runs[0])
     return {
         "command": done.subject,
         "folder": done.folder,
@@ -116,8 +97,17 @@ def _shown(scope: Scope, group: _Runs) -> dict[str, Any]:
         "failed": group.failed,
         "unknown": group.unknown,
         "note": done.note if done.outcome == FAILED else "",
+        "validity": _validity(scope, runs),
         **scope.place(done),
     }
+
+
+def _validity(scope: Scope, runs: list[Action]) -> dict[str, Any]:
+    """Return if a command still works, by its newest run with an outcome: a failure contradicts earlier successes."""
+    known = [each for each in runs if each.outcome in (OK, FAILED)]
+    if not any(each.outcome == OK for each in known):
+        return {"state": UNKNOWN, "by": []}
+    return {"state": CURRENT, "by": []} if known[0].outcome == OK else scope.contradicted(known[0])
 
 
 def lines(envelope: dict[str, Any]) -> list[str]:
@@ -137,6 +127,8 @@ def lines(envelope: dict[str, Any]) -> list[str]:
         said.append(f"    {', '.join(counts)} · {where({**each, 'project': ''})}")
         if each["note"]:
             said.append(f"    ! {one_line(each['note'], 160)}")
+        if holds := holding(each["validity"]):
+            said.append(f"    ! {one_line(holds, 240)}")
     if envelope["different"] > len(found):
         said += ["", f"{len(found)} of {envelope['different']} different commands; -n shows more"]
     return said

@@ -15,6 +15,7 @@ from qmd.index.store import open_index, translate
 from runtime.asking import absence
 from runtime.asking.envelope import Freshness, age, uri
 from runtime.asking.request import project_glob
+from runtime.validity import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,7 +52,9 @@ class Scope:
 
     def load(self, documents: Iterable[int]) -> None:
         """Read the origins of documents at once."""
-        self._origins.update(table.origins(self.connection, set(documents) - self._origins.keys()))
+        unknown = {document for document in documents if document not in self._origins}
+        if unknown:
+            self._origins.update(table.origins(self.connection, unknown))
 
     def origin(self, document: int) -> Origin:
         """Return the origin of a document."""
@@ -79,6 +82,13 @@ class Scope:
             "age_days": days,
             "age": text,
         }
+
+    def contradicted(self, later: Action) -> dict[str, Any]:
+        """Return the ``validity`` of what a later failure contradicts."""
+        origin = self.origin(later.document)
+        place, date = uri(origin.collection, origin.path), clock.iso(later.at)
+        side = {"uri": place, "line": later.line, "date": date, "text": later.note or f"failed: {later.subject}"}
+        return {"state": CONTRADICTED, "by": [side]}
 
     def is_clean(self) -> bool:
         """Return True if the redaction policy hides nothing of any document that was looked at."""

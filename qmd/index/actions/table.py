@@ -78,31 +78,76 @@ def within(connection: apsw.Connection, project: str) -> set[int]:
     return {identity for (identity,) in connection.execute(query, (project,))}
 
 
-def runs(
-    connection: apsw.Connection, name: str, since: int, words: Sequence[str] = ()
-) -> Iterator[tuple[int, int, int, str, int]]:
-    """Yield (key, document, number, outcome, at) of each run of a program since ``since``.
+class Runs(NamedTuple):
+    """The runs of one command in one project: how many ended how, and the times (epoch seconds) of the last ones.
 
-    ``words`` are in each command, whatever their case.
+    ``worked_at`` and ``failed_at`` are 0 if no run did.
     """
-    condition = "".join(" AND instr(lower(subject), ?)" for _ in words)
-    yield from connection.execute(
-        "SELECT key, document_id, number, outcome, at FROM brain_actions"
-        f" WHERE name = ? AND kind = 'command' AND at >= ?{condition}",
-        (name, since, *map(str.lower, words)),
-    )
+
+    key: int
+    project: str
+    ok: int
+    failed: int
+    unknown: int
+    worked_at: int
+    failed_at: int
+    at: int
 
 
-def runs_with(
-    connection: apsw.Connection, words: Sequence[str], since: int
-) -> Iterator[tuple[int, int, int, str, int, str]]:
-    """Yield what ``runs`` does, and the command, for every command that holds ``words``: looks through all of them."""
-    condition = "".join(" AND instr(lower(subject), ?)" for _ in words)
-    yield from connection.execute(
-        "SELECT key, document_id, number, outcome, at, subject FROM brain_actions"
-        f" WHERE kind = 'command' AND at >= ?{condition}",
-        (since, *map(str.lower, words)),
+def runs(
+    connection: apsw.Connection, name: str, since: int, words: Sequence[str] = (), project: str = ""
+) -> list[Runs]:
+    """Return the runs of a program since ``since``, by command and project.
+
+    ``words`` are in each command, whatever their case. ``project`` is a GLOB, "" for all.
+    """
+    condition = "".join(" AND instr(lower(a.subject), ?)" for _ in words)
+    bindings = (name, since, *map(str.lower, words))
+    return _runs(connection, f"a.name = ? AND a.kind = 'command' AND a.at >= ?{condition}", bindings, project)
+
+
+def runs_of_keys(connection: apsw.Connection, keys: Sequence[int], since: int, project: str = "") -> list[Runs]:
+    """Return the runs of these commands since ``since``, as ``runs`` does."""
+    found: list[Runs] = []
+    for some in _batches(keys):
+        condition = f"a.key IN ({_marks(some)}) AND a.kind = 'command' AND a.at >= ?"
+        found += _runs(connection, condition, (*some, since), project)
+    return found
+
+
+def _runs(connection: apsw.Connection, condition: str, bindings: tuple[Any, ...], project: str) -> list[Runs]:
+    # Counted by SQLite: a common program has tens of thousands of runs.
+    rows = connection.execute(
+        "WITH p AS MATERIALIZED"
+        " (SELECT document_id, coalesce(fields ->> '$.project', '') AS project FROM brain_facts)"
+        " SELECT a.key, p.project, sum(a.outcome = 'ok'), sum(a.outcome = 'failed'),"
+        " sum(a.outcome NOT IN ('ok', 'failed')), max(iif(a.outcome = 'ok', a.at, 0)),"
+        " max(iif(a.outcome = 'failed', a.at, 0)), max(a.at)"
+        f" FROM brain_actions a JOIN p ON p.document_id = a.document_id WHERE {condition}"
+        f"{' AND p.project GLOB ?' if project else ''} GROUP BY a.key, p.project",
+        (*bindings, project) if project else bindings,
     )
+    return list(map(Runs._make, rows))
+
+
+def commands_with(connection: apsw.Connection, words: Sequence[str], since: int) -> dict[int, str]:
+    """Return the commands that hold ``words``, by key: looks through all of them."""
+    condition = "".join(" AND instr(lower(subject), ?)" for _ in words)
+    query = f"SELECT key, subject FROM brain_actions WHERE kind = 'command' AND at >= ?{condition}"
+    rows: Any = connection.execute(query, (since, *map(str.lower, words)))
+    return dict(rows)
+
+
+def last_runs(connection: apsw.Connection, runs: Runs) -> list[Action]:
+    """Return the runs at the times that ``runs`` names, the newest first."""
+    columns = ", ".join(f"a.{name}" for name in COLUMNS.split(", "))
+    rows = connection.execute(
+        f"SELECT {columns} FROM brain_actions a JOIN brain_facts f ON f.document_id = a.document_id"
+        " WHERE a.key = ? AND a.at IN (?, ?, ?) AND a.kind = 'command'"
+        " AND coalesce(f.fields ->> '$.project', '') = ? ORDER BY a.at DESC, a.document_id DESC, a.number DESC",
+        (runs.key, runs.worked_at, runs.failed_at, runs.at, runs.project),
+    )
+    return [Action(*row) for row in rows]
 
 
 def one(connection: apsw.Connection, document: int, number: int) -> Action:
@@ -119,14 +164,24 @@ def between(connection: apsw.Connection, document: int, first: int, last: int) -
     return [Action(*row) for row in rows]
 
 
-def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0) -> list[Action]:
-    """Return the actions that failed with one of these signatures, newest first."""
+def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0, most: int = -1) -> list[Action]:
+    """Return the actions that failed with one of these signatures, the newest ``most`` (-1: all), newest first."""
     rows = connection.execute(
         f"{_SELECT} WHERE error IN ({_marks(errors)}) AND error <> '' AND at >= ?"
-        " ORDER BY at DESC, document_id, number",
+        f" ORDER BY at DESC, document_id, number LIMIT {int(most)}",
         (*errors, since),
     )
     return [Action(*row) for row in rows]
+
+
+def failures_by_document(connection: apsw.Connection, errors: Sequence[str], since: int) -> dict[int, int]:
+    """Return how often actions failed with one of these signatures, by document."""
+    query = (
+        f"SELECT document_id, count(*) FROM brain_actions WHERE error IN ({_marks(errors)}) AND error <> ''"
+        " AND at >= ? GROUP BY document_id"
+    )
+    rows: Any = connection.execute(query, (*errors, since))
+    return dict(rows)
 
 
 def errors(connection: apsw.Connection) -> list[str]:
@@ -141,14 +196,16 @@ def came_back(connection: apsw.Connection, document: int, number: int, error: st
     return connection.execute(query, (error, document, number)).fetchone() is not None
 
 
-def frequent_errors(connection: apsw.Connection, since: int, least: int) -> list[tuple[str, int, int]]:
-    """Return (signature, failures, documents) of errors in at least ``least`` documents, most documents first."""
-    rows: list[Any] = connection.execute(
-        "SELECT error, count(*), count(DISTINCT document_id) FROM brain_actions WHERE error <> '' AND at >= ?"
-        " GROUP BY error HAVING count(DISTINCT document_id) >= ? ORDER BY 3 DESC, 2 DESC, error",
-        (since, least),
-    ).fetchall()
-    return rows
+def frequent_errors(connection: apsw.Connection, since: int, least: int) -> dict[str, dict[int, int]]:
+    """Return errors in at least ``least`` documents: how many failures each document has, by signature."""
+    found: dict[str, dict[int, int]] = {}
+    for error, document, count in connection.execute(
+        "SELECT error, document_id, count(*) FROM brain_actions WHERE error <> '' AND at >= ?"
+        " GROUP BY error, document_id",
+        (since,),
+    ):
+        found.setdefault(error, {})[document] = count
+    return {error: documents for error, documents in found.items() if len(documents) >= least}
 
 
 def of_file(connection: apsw.Connection, name: str, since: int = 0) -> list[Action]:
