@@ -7,6 +7,7 @@ nothing that the session does not. Calls that a person refused are the plainest 
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from core.text import one_line
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from runtime.distill.words import Sentence
 
 
-VERSION = 6
+VERSION = 7
+# A person's answer below the call that asked: with the question where the call asked several.
+_ANSWER = re.compile(r"answer(?: to “(.*)”)?: (.+)$")
 
 _GOALS = 10
 _DECISIONS = 12
@@ -155,9 +158,9 @@ def _decisions(said: list[Sentence], calls: list[Call], taken: set[str], weight:
     for call in calls:
         for note in call.notes:
             # The one place where a person's decision is recorded as such.
-            if note.startswith("answer: "):
-                question = call.argument.partition("  (")[0]
-                statements.append(Statement(f"{question} → {note[8:]}", (call.turn,)))
+            if answer := _ANSWER.match(note):
+                question = answer[1] or call.argument.partition("  (")[0]
+                statements.append(Statement(f"{question} → {answer[2]}", (call.turn,)))
             elif note.startswith("approved by the user"):
                 plan = next((each for each in [call.argument, *call.notes] if each.strip(" #`")), "")
                 statements.append(Statement(f"Plan approved: {plan.strip(' #`')}", (call.turn,)))

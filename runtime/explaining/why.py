@@ -73,7 +73,7 @@ _DISTILLED_NOW = 250_000
 _TYPE_OF = {SECTIONS["decisions"]: "decision", SECTIONS["rejected"]: "rejected"}
 _BY = {"user": "you"}
 _REASON = " Why: "
-_REFUSED = re.compile(r"Refused by the user\b")
+_OF_PERSON = re.compile(r"^Refused by the user\b|^Plan approved: | → ")
 
 
 def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int = 10) -> dict[str, Any]:
@@ -220,8 +220,8 @@ def _said(text: str, passage: Passage, session: str, *, is_clean: bool) -> dict[
         "type": _TYPE_OF[passage.section],
         "text": statement.strip(),
         "why": reason.strip() or None,
-        # A refusal is in the agent's turn, at the call that was refused.
-        "by": "you" if _REFUSED.match(statement) else None if heading is None else _BY.get(heading[2], "agent"),
+        # A refusal or an answer is in the agent's turn, at the call.
+        "by": "you" if _OF_PERSON.search(statement) else None if heading is None else _BY.get(heading[2], "agent"),
         "date": None if heading is None or not heading[3] else heading[3].removeprefix(" · "),
         "turn": turn,
     }

@@ -37,6 +37,8 @@ KINDS = {
 }
 _PEOPLE = ("user", "task")
 _LATEST = 3
+# Between a question and a person's answer, as ``runtime.distill.extractive`` writes them.
+_CHOSEN = " → "
 _LAST_WORDS = 1_500
 _SAID = 240
 # A prompt of which a fact has this part is not repeated.
@@ -158,7 +160,9 @@ class Session:
             turn = each.turns[-1] if kind in ("file", "command") else each.turns[0] if each.turns else 0
             text = f"{each.text} Why: {each.why}" if each.why else each.text
             line = self.line_of(turn, each.text, changed=kind == "file")
-            facts.append(Fact(kind, one_line(text, 600), turn, line, by_user=self.role(turn) in _PEOPLE))
+            # An answer is in the agent's turn, at the call that asked.
+            by_user = self.role(turn) in _PEOPLE or (kind == "decision" and _CHOSEN in each.text)
+            facts.append(Fact(kind, one_line(text, 600), turn, line, by_user=by_user))
         return facts
 
     def line_of(self, turn: int, text: str, *, changed: bool = False) -> int:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Characters of a sentence that are read, and tokens: a longer one is a paste.
 _LONGEST, _MOST_TOKENS = 400, 60
 _LEAST_TOKENS = 2
+# Between a question and the answer that a person chose.
+_CHOSEN = " → "
 _INSIDE = "_-./:@%+=$#"
 _BREAKS = ",;()—"
 _BREAK = ","
@@ -129,7 +131,14 @@ class Statement:
         old: frozenset[str]
         typed: frozenset[str]
 
-    def __init__(self, text: str, tokens: Sequence[str], named: frozenset[str]) -> None:
+    def __init__(
+        self,
+        text: str,
+        tokens: Sequence[str],
+        named: frozenset[str],
+        answered: tuple[Sequence[str], Sequence[str]] | None = None,
+    ) -> None:
+        """Read the tokens; ``answered`` are those of a question and of its answer: its subject and its value."""
         self.text = text
         self.negative = _is_negative(tokens)
         self.changes = not _CHANGES.isdisjoint(tokens) or _was_changed(tokens) or "any more" in " ".join(tokens)
@@ -140,6 +149,9 @@ class Statement:
             self.kind, subject, value = "is", *number
         if not self.kind and (names := [word for word in tokens if word in named]):
             self.kind, subject, value = "", [word for word in tokens if word not in named], names
+        if answered is not None:
+            self.negative, self.kind, old = False, "is", []
+            subject, value = map(list, answered)
         self.subject, self.value, self.old = stems(subject, verbs=True), stems(value), stems(old)
         self.subject -= self.value | {stem(word) for word in tokens if _is_number(word)}
         self.typed = frozenset(stem(each) for each in value if each in named) & self.value
@@ -151,6 +163,10 @@ def read(text: str, *, negative: bool = False) -> list[Statement]:
     found: list[Statement] = []
     for sentence in _sentences(text):
         tokens = tokenize(sentence)
+        question, chosen, answer = sentence.partition(_CHOSEN)
+        if chosen and stems(tokenize(question)) and stems(tokenize(answer)):
+            found.append(Statement(sentence, tokens, frozenset(tokens), (tokenize(question), tokenize(answer))))
+            continue
         if not _is_statement(sentence, tokens):
             continue
         named = _named(sentence, tokens)
@@ -212,7 +228,7 @@ def _sentences(text: str) -> Iterator[str]:
             continue
         rest = line.lstrip("#*- ").replace("**", "").replace("`", "")
         while rest:
-            ends = [(at + 1, end) for end in _ENDS if (at := rest.find(end)) >= 0]
+            ends = [(at + 1, end) for end in _ENDS if _CHOSEN not in rest and (at := rest.find(end)) >= 0]
             at = min(ends)[0] if ends else len(rest)
             sentence, rest = rest[:at].strip(), rest[at:].strip()
             if sentence:

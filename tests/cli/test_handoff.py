@@ -102,3 +102,56 @@ def test_a_bundle_does_not_repeat_a_secret_of_its_topic(brain: Brain, held: Home
     done = brain("pack", f"{topic} password=hunter2Xy", "--json")
     assert done.returncode in (0, 67)
     assert "hunter2Xy" not in done.stdout
+
+
+LATER = """---
+session_id: s2
+source: claude
+title: Retries again
+date: 2026-05-09T08:00:00Z
+ended: 2026-05-09T09:00:00Z
+project: {project}
+turns: 2
+---
+
+# Retries again
+
+## [1] user · 2026-05-09 08:00
+
+{said}
+
+## [2] assistant · 2026-05-09 08:01
+
+- AskUserQuestion: How often do we retry?
+  answer to “How often do we retry?”: Retry {times} times
+
+All right.
+"""
+
+
+def remember(brain: Brain, home: Home, name: str, text: str) -> None:
+    Path(home.path("brain", f"{name}.md")).write_text(text)
+    assert brain("index", "--json").returncode in (0, 64)
+
+
+def test_a_handoff_marks_what_a_later_session_overruled(brain: Brain, held: Home, tmp_path: Path) -> None:
+    project = str(tmp_path / "api")
+    early = LATER.format(project=project, said="Retry failed requests 3 times.", times=3)
+    late = LATER.replace("s2", "s3").replace("05-09", "05-12")
+    remember(brain, held, "s2", early)
+    assert json.loads(brain("handoff", "--session", "s2", "--json").stdout)["validity"] == []
+    remember(brain, held, "s3", late.format(project=project, said="Go on.", times=8))
+    found = json.loads(brain("handoff", "--session", "s2", "--json").stdout)
+    assert {each["state"] for each in found["validity"]} == {"superseded"}
+    assert found["validity"][0]["by"][0]["uri"] == "qmd://brain/s3.md"
+    assert "[superseded by" in found["text"]
+
+
+def test_a_bundle_lists_a_decision_of_several_sessions_once(brain: Brain, held: Home, tmp_path: Path) -> None:
+    for number, day in enumerate(("05-09", "05-12", "05-14"), 2):
+        text = LATER.replace("s2", f"s{number}").replace("05-09", day)
+        remember(brain, held, f"s{number}", text.format(project=str(tmp_path / "api"), said="Go on.", times=3))
+    found = json.loads(brain("pack", "how often do we retry", "--json").stdout)
+    decided = [each for each in found["quotes"] if each["section"] == "Decisions" and "Retry 3 times" in each["text"]]
+    assert len(decided) == 1
+    assert decided[0]["validity"]["state"] in ("current", "unknown")

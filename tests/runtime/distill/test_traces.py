@@ -80,3 +80,27 @@ def test_what_was_refused_at_once_is_one_statement_with_what_was_said_then() -> 
 @pytest.mark.parametrize("calls", cases(__file__, "test_what_was_merely_broken_off_rejects_nothing"))
 def test_what_was_merely_broken_off_rejects_nothing(calls: str) -> None:
     assert found("rejected", ("assistant", calls), ("user", "sorry, continue")) == []
+
+
+FAIL = "- Bash: go test ./...\n  ! FAIL: TestQuorum lost two votes\n"
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        (f"{FAIL}- Edit: /a/quorum.go (lines 1-2)\n- Bash: go test ./...\n", "Fixed by changing quorum.go"),
+        (f"{FAIL}- Edit: /a/quorum.go (lines 1-2)\n- Bash: go test -v ./...\n", "Fixed by changing quorum.go"),
+        (f"{FAIL}- Edit: /a/q.go (lines 1-2)\n- Bash: go test ./... ./votes\n", "Then changed q.go and ran"),
+        (f"{FAIL}- Edit: /a/q.go (lines 1-2)\n- Bash: go test ./...\n{FAIL}", "worked, but the failure came back."),
+        (
+            FAIL + "".join(f"- Edit: /a/q{each}.go (lines 1-2)\n" for each in range(5)) + "- Bash: go test ./...\n",
+            "Fixed by changing 5 files",
+        ),
+        (
+            "- Bash: git push\n  ! fatal: The current branch x has no upstream branch.\n- Bash: git push -u origin x\n",
+            "Fixed: `git push -u origin x` then worked.",
+        ),
+    ],
+)
+def test_a_cure_is_named_only_where_nothing_speaks_against_it(calls: str, said: str) -> None:
+    assert said in found("errors", ("assistant", calls))[0]

@@ -97,3 +97,27 @@ def test_a_secret_in_an_error_is_not_repeated_and_does_not_hide_the_same_error(s
     unknown = ask(shelf, "zymurgy failed: password=hunter2Xy")
     assert unknown["error"] == "no_results"
     assert "hunter2Xy" not in str(unknown)
+
+
+def test_a_fix_says_if_its_error_came_back_in_a_later_session(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}- Bash: pip install pyyaml\n- Bash: pytest\n", ago=9)
+    assert ask(shelf, "No module named 'yaml'")["fixes"][0]["validity"]["state"] == "current"
+    did(shelf, "b", f"- Bash: pytest\n{MISSING}", ago=1, project="/u/x/web")
+    assert ask(shelf, "No module named 'yaml'")["fixes"][0]["validity"]["state"] == "current"
+    did(shelf, "c", f"- Bash: pytest\n{MISSING}", ago=1)
+    envelope = ask(shelf, "No module named 'yaml'")
+    held = next(each for each in envelope["fixes"] if each["held"])
+    assert held["validity"]["state"] == "contradicted"
+    assert held["validity"]["by"][0]["uri"] == "qmd://brain/c.md"
+    assert any(line.startswith("  ! contradicted by “ModuleNotFoundError") for line in lines(envelope))
+
+
+def test_friction_counts_every_failure_and_lists_the_fix_of_the_newest(shelf: Shelf) -> None:
+    for number, name in enumerate("abc"):
+        did(
+            shelf, name, f"- Bash: pytest\n{MISSING}" * (number + 1), ago=number + 1, source="codex" if number else "pi"
+        )
+    did(shelf, "d", f"- Bash: pytest\n{MISSING}- Bash: pip install pyyaml\n- Bash: pytest\n", ago=8)
+    (found,) = friction(shelf.home, shelf.config)["errors"]
+    assert (found["failures"], found["sessions"], found["agents"]) == (7, 4, {"codex": 5, "pi": 1, "claude": 1})
+    assert found["fix"]["validity"]["state"] == "contradicted"

@@ -80,3 +80,26 @@ def test_a_secret_in_a_question_is_not_repeated(shelf: Shelf, secret: str) -> No
     envelope = ask(shelf, "make", secret)
     assert secret not in str(envelope), envelope
     assert secret not in "\n".join(lines(envelope))
+
+
+def test_a_command_whose_last_run_failed_is_contradicted_by_it(shelf: Shelf) -> None:
+    did(shelf, "a", "- Bash: make deploy\n- Bash: make lint\n", ago=3)
+    did(shelf, "b", "- Bash: make deploy\n  ! Exit code 2\n  ! error: no such cluster\n- Bash: make lint\n", ago=1)
+    envelope = ask(shelf, "make")
+    found = {each["command"]: each["validity"] for each in envelope["commands"]}
+    assert found["make lint"] == {"state": "current", "by": []}
+    assert found["make deploy"]["state"] == "contradicted"
+    assert found["make deploy"]["by"][0]["text"] == "error: no such cluster"
+    assert any("contradicted by" in line for line in lines(envelope))
+
+
+def test_a_command_that_never_succeeded_is_of_unknown_validity(shelf: Shelf) -> None:
+    did(shelf, "a", "- Bash: make deploy\n  ! Exit code 2\n  ! error: no such cluster\n", ago=3)
+    assert ask(shelf, "make")["commands"][0]["validity"]["state"] == "unknown"
+
+
+def test_commands_of_two_projects_are_counted_apart(shelf: Shelf) -> None:
+    did(shelf, "a", "- Bash: make lint\n- Bash: make lint\n", ago=2)
+    did(shelf, "b", "- Bash: make lint\n  ! Exit code 2\n", ago=1, project="/u/x/web")
+    found = {each["project"]: (each["ok"], each["failed"]) for each in ask(shelf, "make")["commands"]}
+    assert found == {"/u/x/api": (2, 0), "/u/x/web": (0, 1)}
