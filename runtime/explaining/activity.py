@@ -220,8 +220,8 @@ def is_of(folder: str, project: str) -> bool:
 
 def _kind(fields: Mapping[str, Any], trust: str) -> tuple[str, int]:
     """Return (the kind of a document, how much it counts); ("", 0) for one that records no work."""
-    if fields.get(_SYMBOL):
-        return "", 0
+    if fields.get(_SYMBOL) or trust == "distilled":
+        return "", 0  # a distillate has the fields of what it was made from
     for name, kind in _COUNTED.items():
         count = fields.get(name)
         if isinstance(count, int) and count > 0:
