@@ -24,7 +24,8 @@ _LONGEST = 300
 def decided(home: Home, config: Config, project: str = "", limit: int = 60) -> list[dict[str, Any]]:
     """Return the newest decisions and rejections of sessions and distillates; a rejection only with its reason.
 
-    Each has ``type``, ``text``, ``why``, ``date`` (None if unknown), ``uri``, ``line``, ``title`` and ``project``.
+    Each has ``type``, ``text``, ``why``, ``date`` (None if unknown), ``uri``, ``line``, ``title``,
+    ``trust`` (``session``, or ``distilled``: what a distillation saw in what was said) and ``project``.
     ``project`` is a folder's name, a path or a glob. Raises what opening the index raises; apsw.Error.
     """
     found: list[dict[str, Any]] = []
@@ -50,6 +51,7 @@ def decided(home: Home, config: Config, project: str = "", limit: int = 60) -> l
                 "uri": uri(origin.collection, origin.path),
                 "line": action.line,
                 "title": origin.title,
+                "trust": folder.trust,
                 "project": origin.project or None,
             }
         )

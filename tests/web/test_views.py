@@ -368,6 +368,13 @@ def test_health_counts_documents_by_week(stocked: Shelf, browser: Browser) -> No
     assert after["brain"][-1] == 1
 
 
+def test_what_was_distilled_is_not_counted_again(stocked: Shelf, browser: Browser) -> None:
+    before = browser.json("/time.json?year=2026")["days"]
+    distilled: dict[str, Any] = {"source": "shell", "commands": 2, "distiller": "extractive/6"}
+    stocked.put("distilled", "shell__2026-03-12.md", "## Goals\n\n- Make tides. [1]", date=_NOON, **distilled)
+    assert browser.json("/time.json?year=2026")["days"] == before
+
+
 def test_a_year_sums_up_its_work(browser: Browser) -> None:
     assert "2 sessions, 2 commits, 2 commands, 1 visit" in browser.get("/time?year=2026")
 
@@ -411,6 +418,16 @@ def test_why_also_lists_what_sessions_decided(stocked: Shelf, browser: Browser) 
     assert Judge(page).faults == []
     assert f"/s/brain/asked.md?line={statement['line']}#here" in page
     assert "Which store?" not in browser.get("/why?project=harbour")
+
+
+def test_what_distillation_saw_is_no_refusal(stocked: Shelf, browser: Browser) -> None:
+    body = "## Rejected approaches\n\n- Redis for `tides`. Why: one process is enough. [2]\n"
+    stocked.put("distilled", "tide.md", body, date=_NOON, source_uri="qmd://brain/tide.md", distiller="extractive/6")
+    (statement,) = browser.json("/why.json")["statements"]
+    assert (statement["type"], statement["trust"]) == ("rejected", "distilled")
+    page = browser.get("/why")
+    assert '<span class="kind rejected">rejected</span>' in page
+    assert "because one process is enough" in page
 
 
 def test_the_first_page_shows_the_past_year_and_what_to_ask(home: Home) -> None:

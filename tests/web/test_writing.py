@@ -116,6 +116,9 @@ def test_forgetting_shows_what_goes_and_proves_that_it_went(home: Home, browser:
     page = previewed(browser, "zanzibar")
     assert "qmd://brain/tide.md" in page
     assert "forget 1 document" in page
+    places = browser.json("/forget.json?hit=tide")["places"]
+    assert sorted(places) == ["brain/tide.md", "index.sqlite"]
+    assert "<code>brain/tide.md</code>" in page
     given = {"match": "zanzibar", "digest": hidden(page, "digest")}
     assert "do not match" in browser.post("/forget", {**given, "confirm": "yes", "fresh": fresh(page)}, 403)
     page = previewed(browser, "zanzibar")

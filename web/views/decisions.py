@@ -11,7 +11,7 @@ from core.errors import BrainError
 from core.redaction import shown_value
 from core.text import printable, printable_value
 from qmd.index.store import translate
-from runtime.capture import entries
+from runtime.capture import demo, entries
 from runtime.explaining.activity import is_of
 from runtime.explaining.conflicts import conflicts
 from runtime.explaining.decided import decided
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MOST = 200
 _LIMIT = 20
+# Topics of the demo set that sessions speak of.
+_DEMO_TRIES = ("redis", "token refresh", "permission hook")
 
 
 def view(visit: Visit) -> Page:
@@ -63,6 +65,7 @@ def view(visit: Visit) -> Page:
         envelope.pop("error", None)
     more["groups"] = [(name, chains, drawing.succession(chains)) for name, chains in groups(items)]
     more["settled"] = visit.text("settled")
+    more["tries"] = _DEMO_TRIES if demo.is_there(visit.home) else ()
     return Page("why", "Why", envelope, more, "inbox", {"verb": "list"})
 
 

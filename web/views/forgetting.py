@@ -50,7 +50,11 @@ def view(visit: Visit) -> Page:
 
 def _preview(visit: Visit, chosen: dict[str, str]) -> Page:
     found = forget.plan(visit.home, visit.config, _selection(visit, chosen), chosen["match"])
-    envelope = printable_value(shown_value(report(found, None, dry_run=True)))
+    # The proof looks at the same bytes afterwards, and must find nothing there.
+    told, own = verify_erasure.search(visit.home, found.probes) if found.probes else ([], [])
+    files = [os.path.relpath(row.file, visit.home.root) for row in found.rows if row.file]
+    places = sorted({*files, *told, *([os.path.basename(visit.home.index)] if files else [])})
+    envelope = printable_value(shown_value({**report(found, None, dry_run=True, own=own), "places": places}))
     more = {
         "chosen": chosen,
         "asked": True,

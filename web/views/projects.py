@@ -33,6 +33,8 @@ class Projects:
 def view(visit: Visit) -> Page:
     """List the documents of a project; ``until`` (ISO 8601) leads to older ones."""
     name = visit.path["project"].rstrip("/")
+    if not name:
+        raise BadInput("the address names no project", "/project lists them")
     # The address of a folder has lost the slash that it begins with.
     if "/" in name and not name.startswith(("/", "~")):
         name = f"/{name}"
