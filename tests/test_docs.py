@@ -12,6 +12,7 @@ from cli import reference
 from core import errors
 from qmd.app import help as help_of_qmd
 from tests.conftest import Brain
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,12 +46,12 @@ def _below(kind: type[errors.BrainError]) -> list[type[errors.BrainError]]:
     return [deep for direct in own for deep in (direct, *_below(direct))]
 
 
-@pytest.mark.parametrize("name", program.COMMANDS)
+@every(program.COMMANDS)
 def test_a_command_is_in_the_readme(name: str) -> None:
     assert f"| [`brain {name}`](docs/commands/{name}.md) | {program.COMMANDS[name]} |" in README
 
 
-@pytest.mark.parametrize("name", program.COMMANDS)
+@every(program.COMMANDS)
 def test_a_commands_page_is_what_the_command_is(name: str) -> None:
     written = PAGES.get(Path(f"docs/commands/{name}.md"), "")
     assert written == reference.page(name, written), f"python -m cli.reference {name}"
@@ -66,7 +67,7 @@ def test_a_commands_help_works_and_has_an_example(brain: Brain, name: str) -> No
     assert "--json" in usage
 
 
-@pytest.mark.parametrize("name", program.COMMANDS)
+@every(program.COMMANDS)
 def test_a_page_names_no_option_that_a_command_lacks(name: str) -> None:
     command = program.module(name).COMMAND
     known = {flag for option in command.all_options() for flag in option.flags}
@@ -92,13 +93,13 @@ def test_the_readme_names_every_exit_code() -> None:
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)} == set(codes())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@every(PAGES)
 def test_relative_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", PAGES[page]):
         assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@every(PAGES)
 def test_a_page_that_is_named_exists(page: Path) -> None:
     for named in re.findall(r"(?<![\w/.-])docs/[\w-]+\.md", PAGES[page]):
         assert (ROOT / named).is_file(), f"{page} names {named}"
@@ -126,13 +127,13 @@ def _prose(page: Path) -> list[str]:
     return PAGES[page].split("```")[::2]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@every(PAGES)
 def test_a_cell_of_a_table_has_at_most_200_characters(page: Path) -> None:
     rows = re.findall(r"^\|(.*)\|$", "\n".join(_prose(page)), re.MULTILINE)
     cells = [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
     assert [cell for cell in cells if len(cell) > 200] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@every(PAGES)
 def test_no_sentence_begins_with_of(page: Path) -> None:
     assert re.findall(r"(?:^|[.:;!?]\s)Of .{0,60}", "\n".join(_prose(page)), re.MULTILINE) == []

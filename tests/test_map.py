@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ops.checks.citations import citations, defined, wrong
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = (ROOT / "MAP.md").read_text(encoding="utf-8")
@@ -15,7 +14,7 @@ ROOMS = ("core", "ingest", "qmd", "runtime", "web", "tui", "cli", "ops", "evals"
 PLACES = ("tests", "bench", "demo", "skills", "launchd", "logs")
 
 
-@pytest.mark.parametrize(("path", "symbol"), CITATIONS, ids=lambda value: value)
+@every(CITATIONS)
 def test_a_citation_resolves(path: str, symbol: str) -> None:
     assert wrong(ROOT, path, symbol) == ""
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
 import brain
 from cli.help import parser, text
 from cli.spec import Command, Option, parse
+from tests.tables import every
 
 
 def _command(name: str) -> Command:
@@ -12,7 +11,7 @@ def _command(name: str) -> Command:
     return command
 
 
-@pytest.mark.parametrize("name", brain.COMMANDS)
+@every(brain.COMMANDS)
 def test_every_command_has_help_with_an_example(name: str) -> None:
     command = _command(name)
     shown = text(command)
@@ -27,7 +26,7 @@ def test_every_command_has_help_with_an_example(name: str) -> None:
     assert parse(command, ["--help"]).help
 
 
-@pytest.mark.parametrize("name", brain.COMMANDS)
+@every(brain.COMMANDS)
 def test_no_two_options_of_a_command_share_a_flag(name: str) -> None:
     flags = [flag for option in _command(name).options for flag in option.flags]
     assert len(flags) == len(set(flags))

@@ -14,6 +14,7 @@ import pytest
 from core.redaction import automaton, clean_document, redact
 from ingest.raw.records import Records
 from tests.core.redaction.test_pem import CUTS, _drawn, _framed, _key
+from tests.tables import every
 
 _FRAMES = ("{line}\n", "{n:>6}→{line}\n", "> {line}\n", "{line}\\n", "2026-03-12T10:04:{t}.1Z {line}\n", "+{line}\r\n")
 
@@ -40,8 +41,7 @@ def test_a_key_that_is_read_in_pieces_is_in_no_record(frame: str, cuts: tuple[in
     assert cleaned.count("What next?") == len(texts) // 3
 
 
-@pytest.mark.parametrize("frame", _FRAMES)
-@pytest.mark.parametrize("cut", CUTS)
+@every(_FRAMES, CUTS)
 def test_a_key_is_found_as_well_behind_another_that_has_not_ended(frame: str, cut: str) -> None:
     key = _key(9, "EC ")[CUTS[cut]]
     texts = ["\n".join(_key(1, "")[:4]), _framed(frame, key)]
@@ -77,8 +77,7 @@ _STARTS = {
 }
 
 
-@pytest.mark.parametrize("kind", _STARTS)
-@pytest.mark.parametrize("frame", _FRAMES)
+@every(_STARTS, _FRAMES)
 def test_a_body_without_its_mark_is_known_by_how_it_begins(kind: str, frame: str) -> None:
     body = [f"{_STARTS[kind]}{_drawn(2, 64)}"[:64], *(_drawn(seed, 64) for seed in (3, 4))]
     text = f"$ sed -n 2,4p it.pem\n{_framed(frame, body)}"
@@ -96,11 +95,7 @@ def _jwt(seed: int) -> str:
     return f"{head}.{''.join(draw.choices('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', k=43))}"
 
 
-@pytest.mark.parametrize("width", [30, 40, 64, 76, 100])
-@pytest.mark.parametrize(
-    "frame",
-    [*_FRAMES[:4], _FRAMES[5], "# {line}\n", "  {line}\n", '"{line}" +\n', "{line}\\\n"],
-)
+@every([*_FRAMES[:4], _FRAMES[5], "# {line}\n", "  {line}\n", '"{line}" +\n', "{line}\\\n"], [30, 40, 64, 76, 100])
 def test_a_token_that_is_broken_into_lines_is_found(frame: str, width: int) -> None:
     for seed in range(5):
         token = _jwt(seed)

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from core.redaction import automaton, redact
+from tests.tables import every
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -94,8 +95,7 @@ CUTS = {
 }
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("frame", FRAMES)
+@every(FRAMES, CUTS)
 def test_a_key_is_found_whatever_frames_its_lines_also_cut_off_at_either_end(frame: str, cut: str) -> None:
     for seed, kind in enumerate(KINDS):
         key = _key(seed, kind)[CUTS[cut]]
@@ -110,14 +110,14 @@ def test_a_key_is_found_whatever_frames_its_lines_also_cut_off_at_either_end(fra
         assert automaton.suspects(json.dumps(text).encode())
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@every(FRAMES)
 def test_what_follows_a_key_that_is_cut_off_stays(frame: str) -> None:
     key = _framed(FRAMES[frame], _key(7, "")[:6])
     for after in ("\nThe deploy went on at 10:12.\n", "\nexit code 1\n", "\n\n## Next\n\nsome words\n"):
         assert redact(f"$ head key.pem\n{key}{after}")[0].endswith(after)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
+@every(FRAMES)
 def test_what_comes_before_a_key_that_is_cut_off_stays(frame: str) -> None:
     key = _framed(FRAMES[frame], _key(7, "")[5:], 40)
     for before in ("The deploy went on at 10:12:\n", "$ tail key.pem\n", "src/app/components/navigation\n"):

@@ -27,6 +27,7 @@ from tests.core.redaction.lines import (
     UNFORESEEN_OTHERS,
     UNFORESEEN_SECRETS,
 )
+from tests.tables import every
 
 
 def _labelled() -> ModuleType:
@@ -84,7 +85,7 @@ def test_a_second_seed_meets_them_too() -> None:
     assert len(missed) / len(cases) <= 0.05, [case.label for case in missed]
 
 
-@pytest.mark.parametrize("kind", LABELLED.Maker(1).provider_tokens())
+@every(LABELLED.Maker(1).provider_tokens())
 def test_each_provider_is_named(kind: str) -> None:
     token = LABELLED.Maker(2).provider_tokens()[kind]
     text, counts = redact(f"It is {token} now.")

@@ -19,6 +19,7 @@ from core.redaction.rule import Prefilter, Row, cleaned, prefilter_of, without_r
 from core.redaction.tokens import PROVIDERS, TOKENS, Provider
 from tests.core.redaction import classes
 from tests.core.redaction.test_redaction import LABELLED
+from tests.tables import every
 
 ROWS = (*screen.LINES, *screen.SPANS)
 _EXAMPLES: dict[str, list[str]] = {}
@@ -51,7 +52,7 @@ def test_each_rule_has_examples() -> None:
     assert set(_RULES) == set(_EXAMPLES)
 
 
-@pytest.mark.parametrize("name", _RULES)
+@every(_RULES)
 def test_a_rule_finds_its_examples_and_its_prefilter_admits_them(name: str) -> None:
     for case in LABELLED.pasted(_EXAMPLES[name], 15):
         finding = [prefilter for clean, prefilter in _RULES[name] if case.secret not in clean(case.text)]
@@ -105,7 +106,7 @@ def _class(parts: Any) -> str:
     return f"[{found}]"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+@every(PROVIDERS)
 def test_a_provider_admits_tokens_of_its_shape(provider: Provider) -> None:
     draw = random.Random(provider.kind)
     for pattern in [*provider.pattern] * 5:
@@ -135,7 +136,7 @@ def test_each_class_is_found_where_it_is_shown_and_where_json_holds_it(kind: str
             assert case.secret not in clean_record(raw, value, {})["message"]["content"], case.text
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.kind} {row.accept.__name__}")
+@every(ROWS)
 def test_a_row_is_whole(row: Row) -> None:
     assert compiled(f"(?i){row.pattern}").groups == 1
     assert all(word == word.lower() for word in row.words)

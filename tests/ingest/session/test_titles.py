@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ingest.session.document import Turn
 from ingest.session.titles import MAX_TITLE, UNTITLED, headline, says_something, shorten, title
 from tests.cases import cases
+from tests.tables import every
 
 ROLES = (
     (1, ("user", "command")),
@@ -40,7 +41,7 @@ def test_a_prompt_is_named_by_its_request(case: list[str]) -> None:
     assert headline(text) == expected
 
 
-@pytest.mark.parametrize("text", cases(__file__, "test_what_any_session_begins_with_says_nothing"))
+@every(cases(__file__, "test_what_any_session_begins_with_says_nothing"))
 def test_what_any_session_begins_with_says_nothing(text: str) -> None:
     assert not says_something(headline(text))
     turns = _turns([["user", text], ["user", "add a dark mode"], ["assistant", "I added it to the settings page."]])

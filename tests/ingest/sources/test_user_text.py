@@ -39,6 +39,7 @@ from ingest.sources.opencode import user_text as opencode
 from ingest.sources.pi import user_text as pi
 from ingest.sources.qwen import parser as qwen
 from ingest.sources.vscode import parser as vscode
+from tests.tables import every
 
 EXTRACT: dict[str, Callable[[str], UserText]] = {
     "aider": aider.extract_user_text,
@@ -75,7 +76,7 @@ def filled(tool: str, form: str, text: str = "") -> str:
     return made
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=f"{row['tool']}: {row['promise']}") for row in PROMISES])
+@every(PROMISES)
 def test_a_persons_words_are_theirs_and_nothing_else_is(row: dict[str, Any]) -> None:
     tool = row["tool"]
     for text in row["texts"]:

@@ -11,6 +11,7 @@ from ingest.sources.chrome.source import settings
 from ingest.web import policy as reasons
 from ingest.web.policy import Page, Policy
 from tests.cases import cases
+from tests.tables import every
 
 CASES = cases(__file__, "test_the_policy_keeps_its_promise")
 
@@ -20,7 +21,7 @@ def judge_alone(case: dict[str, Any]) -> Page | str:
     return policy.judge(case["url"], case.get("title", ""), case.get("term", ""))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case['promise']}: {case['url'][:40]}" for case in CASES])
+@every(CASES)
 def test_the_policy_keeps_its_promise(case: dict[str, Any]) -> None:
     found = judge_alone(case)
     if "reason" in case:

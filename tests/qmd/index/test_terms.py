@@ -174,10 +174,10 @@ def test_the_words_that_named_the_date_are_dropped(analyzer: Analyzer) -> None:
     assert "tuesday" in _phrases(analyzer.analyze("the walrus last Tuesday"))
 
 
-@pytest.mark.parametrize("word", sorted(STOP))
-def test_a_stop_word_alone_is_asked_for(analyzer: Analyzer, word: str) -> None:
-    assert _phrases(analyzer.analyze(word))[0] == word
-    assert _phrases(analyzer.analyze(f"{word} walrus")) == ["walrus"]
+def test_a_stop_word_alone_is_asked_for(analyzer: Analyzer) -> None:
+    for word in sorted(STOP):
+        assert _phrases(analyzer.analyze(word))[0] == word
+        assert _phrases(analyzer.analyze(f"{word} walrus")) == ["walrus"], word
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.asking.route import CONCEPTUAL, LITERAL, PROVENANCE, kind
+from tests.tables import every
 
 _LITERAL = """
 getUserName
@@ -174,13 +174,10 @@ how long does the build take
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        (line, expected)
-        for block, expected in ((_LITERAL, LITERAL), (_PROVENANCE, PROVENANCE), (_CONCEPTUAL, CONCEPTUAL))
-        for line in block.strip().splitlines()
-    ],
+@every(
+    (line, expected)
+    for block, expected in ((_LITERAL, LITERAL), (_PROVENANCE, PROVENANCE), (_CONCEPTUAL, CONCEPTUAL))
+    for line in block.strip().splitlines()
 )
 def test_a_question_takes_its_route(question: str, expected: str) -> None:
     found, said = kind(question)

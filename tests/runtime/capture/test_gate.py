@@ -13,6 +13,7 @@ from core.redaction import redact
 from runtime.capture import gate_output
 from runtime.capture.gate import RULES, judge, similar
 from tests.runtime import notes
+from tests.tables import every
 
 REFUSED = {
     "git-history": [
@@ -170,7 +171,7 @@ def test_the_labelled_sets_have_sixty_notes_each() -> None:
     assert {rule for rule, _ in _PRINTED} == set(RULES) - {"activity-log"}
 
 
-@pytest.mark.parametrize(("rule", "text"), _PRINTED)
+@every(_PRINTED)
 def test_what_a_program_printed_is_refused_with_its_reason(rule: str, text: str) -> None:
     refusal = judge(text)
     assert refusal is not None
@@ -179,12 +180,12 @@ def test_what_a_program_printed_is_refused_with_its_reason(rule: str, text: str)
     assert refusal.fix.startswith("note ")
 
 
-@pytest.mark.parametrize("text", _SAID)
+@every(_SAID)
 def test_what_a_person_says_of_files_commands_and_errors_is_kept(text: str) -> None:
     assert judge(text) is None
 
 
-@pytest.mark.parametrize("text", [text for rule, text in _PRINTED if text.count("\n") > 2 and rule != "git-history"])
+@every([text for rule, text in _PRINTED if text.count("\n") > 2 and rule != "git-history"])
 def test_output_with_what_it_taught_is_kept(text: str) -> None:
     lines = text.split("\n")[:3]
     said = "The importer needs the tide table first, because the planner reads it; Mo lost a day to this in May."

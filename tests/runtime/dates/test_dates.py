@@ -14,6 +14,7 @@ from runtime.dates.question import no_day, read
 from runtime.dates.span import Span
 from tests.cases import cases
 from tests.runtime.zones import at, zone
+from tests.tables import every
 
 NOW = "2026-11-21 15:30"  # a Saturday
 
@@ -34,7 +35,7 @@ def days_of(span: Span, name: str = "UTC") -> str:
 MEANINGS = cases(__file__, "MEANINGS")
 
 
-@pytest.mark.parametrize(("question", "phrase", "expected", "mode"), MEANINGS, ids=[case[0] for case in MEANINGS])
+@every(map(tuple, MEANINGS))
 def test_a_date_in_the_question_means(question: str, phrase: str, expected: str, mode: str) -> None:
     span = span_at(question)
     assert span is not None
@@ -59,7 +60,7 @@ NO_DATES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("question", NO_DATES)
+@every(NO_DATES)
 def test_what_only_looks_like_a_date_is_none(question: str) -> None:
     assert span_at(question) is None
 
