@@ -41,7 +41,7 @@ GROUPS = {
     "work": {
         "how": "show how this machine really runs a program: what succeeded, and how often it failed",
         "fix": "show what was done after an error when it did not come back",
-        "tried": "tell whether an approach was tried, what came of it, and whether that still holds",
+        "tried": "show whether an approach was tried, what came of it, and whether that still holds",
         "blame": "show which sessions changed or discussed a file, why, and which lines are theirs",
         "restore-span": "print the text that an edit replaced, from the session's log or the archive",
         "files": "list the files that the work on a topic touched",

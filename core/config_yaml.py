@@ -242,7 +242,7 @@ def parse(path: str) -> dict[str, Any]:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", f"check its permissions: ls -l {path}") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        # What PyYAML's constructors stumble over: a date of no calendar, `!!int x`, nesting without end.
+        # PyYAML's constructors fail on: a date of no calendar, `!!int x`, nesting without end.
         raise BadInput(f"{path}: a value that YAML cannot hold: {error}", f"edit {path}") from None
     if not isinstance(data, dict):
         raise BadInput(f"{path}: expected a mapping with `collections:`", f"edit {path}")

@@ -33,7 +33,7 @@ def _no_value(value: object) -> NoReturn:
     raise TypeError(f"{type(value).__name__} is no JSON")
 
 
-# What ``json.decoder.JSONDecoder`` gives the scanner, under the scanner's names.
+# Settings that ``json.decoder.JSONDecoder`` gives the scanner, under the scanner's names.
 _SETTINGS = {
     "strict": True,
     "object_hook": None,

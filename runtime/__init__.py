@@ -1,1 +1,1 @@
-"""What the surfaces do: validation, routing, freshness and age, envelopes, inbox rules."""
+"""Work behind the surfaces: validation, routing, freshness and age, envelopes, inbox rules."""

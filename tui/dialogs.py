@@ -1,4 +1,4 @@
-"""What opens on top of a screen: help, a note, and the question before a session is resumed."""
+"""Dialogs on top of a screen: help, a note, and the question before a session is resumed."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Memory:
         from runtime.asking.request import PERSON, Request
         from runtime.resident.answer import answer
 
-        # What is typed into a field has met no shell.
+        # Text of a field has met no shell.
         request = Request(limit=HITS, budget=PERSON, literal=True)
         return self._shown(answer(self.home, self.config, question, request, self.environ)[0])
 

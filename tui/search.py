@@ -34,7 +34,7 @@ _MOVING = "j k move  Enter read  y copy  o resume  n note  d day  / ask  ? help 
 
 
 class Search(Screen[None]):
-    """What a question finds; without one, what happened lately."""
+    """Hits of a question; without one, the latest documents."""
 
     CSS = """
     #ask { height: 1; padding: 0 1; }

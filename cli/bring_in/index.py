@@ -143,7 +143,7 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     count = sum(report["sources"][name][key] for name in failed for key in ("failed_files", "partial"))
     return BadInput(
         f"no file of {', '.join(failed)} could be read ({counted(count, 'file')} failed); what was there before stays",
-        "see the reasons above (--json: failed): mend or move the files, or name what lies there: --source, --from",
+        "see the reasons above (--json: failed): repair or move the files, or name what lies there: --source, --from",
     )
 
 

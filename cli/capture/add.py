@@ -87,5 +87,5 @@ def _unread(report: dict[str, Any]) -> BadInput | None:
         return None
     return BadInput(
         f"nothing could be read of {', '.join(report['unread'])}; the rest was added",
-        "see the reasons above (--json: failures): mend those files, or leave them out",
+        "see the reasons above (--json: failures): repair those files, or leave them out",
     )

@@ -210,7 +210,7 @@ def _show_own(own: Sequence[str]) -> None:
     from core.text import printable
 
     for each in shown(list(own[:_SHOWN])):
-        warn(printable(f"brain: stands in your own {each}, which forget does not touch"))
+        warn(printable(f"brain: it is also in your own {each}, which forget does not touch"))
     if len(own) > _SHOWN:
         warn(f"brain: and in {len(own) - _SHOWN} more of your own: --json lists all")
 

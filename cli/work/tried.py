@@ -10,12 +10,12 @@ from cli.work_output import WITHIN, show
 
 COMMAND = Command(
     "tried",
-    "tell whether an approach was tried, what came of it, and whether that still holds",
+    "show whether an approach was tried, what came of it, and whether that still holds",
     description=(
-        "Look for attempts at something: what sessions said came of it (worked, failed, given up), commands with the\n"
-        "end of their last run, decisions and rejections. Each has the line that says so. Its `validity` compares the\n"
-        "files that were changed for it and the versions of dependencies that it names with git, and tells what took\n"
-        "its place. Exit code 67 means: nothing tells that it was tried."
+        "Find attempts at something: results that sessions reported (worked, failed, given up), commands with the end\n"
+        "of their last run, decisions and rejections. Each cites its line. `validity` compares the files that were\n"
+        "changed for it, and the versions of dependencies that it names, with git, and names its replacement.\n"
+        "Exit code 67 means: there is no sign that it was tried."
     ),
     words="TOPIC|-",
     prose=True,

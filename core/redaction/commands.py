@@ -367,7 +367,7 @@ ROWS = (
         is_given,
         is_rare=True,
     ),
-    # Of programs that keep, set or show one.
+    # Programs that keep, set or show one.
     Row(
         "password",
         "--plaintext, encrypt_string, secret-set-value, wpa_cli, dscl ",
@@ -379,7 +379,7 @@ ROWS = (
         is_word=False,
         is_rare=True,
     ),
-    # What programs that crack and audit are given and print.
+    # Input and output of programs that crack and audit.
     Row("crypt", "hashcat ", r"hashcat [^\n|;&]{0,200}? ", HEX, is_any, is_rare=True),
     Row("password", "key found! [", r"key found! \[ ?", r"[^\s\"'`\\\]]{8,63}", is_any, is_rare=True),
     Row(

@@ -28,7 +28,7 @@ from core.redaction.shapes import is_any, is_code
 
 # The end of a line, also as JSON has it.
 _ENDS = r"[\"']?[ \t]*(?:$|[\r\n#;\"]|\\[rn\"])"
-# What a line of settings may have before the name: a sign of a difference, a number, a verb of routers.
+# A line of settings may have before the name: a sign of a difference, a number, a verb of routers.
 _STARTS = (
     r"(?:^|\n|\\n|\\r|\")[ \t]*(?:[-+>]|[0-9]+[:→\t])?[ \t]*(?:(?:set|option|config) (?:[\w.@*-]+ ){0,8})?[\w.-]*\Z"
 )
@@ -263,7 +263,7 @@ ROWS = (
         r"|[^\s\"'`\\|;<>]{3}[^\s\"'`\\|;<>]*[0-9])",
         is_word=False,
     ),
-    # What network devices share.
+    # Forms that network devices share.
     Row(
         "password",
         "isakmp key, authentication-key, message-digest-key, chap password, neighbor, auth md5, auth sha, priv aes, "
@@ -519,7 +519,7 @@ ROWS = (
         prefilter=rf"{QUOTE}\.(?:getbytes|encode)\(",
     ),
     Row("otp", "oathtool ", r"oathtool [^\n|;&]{0,100}? [\"']?", "(?-i:[A-Z2-7]{16,64})", is_base32, is_rare=True),
-    # Of products: https://en.wikipedia.org/wiki/Product_key
+    # Product keys: https://en.wikipedia.org/wiki/Product_key
     Row(
         "secret",
         "key, serial, license, licence, activation",

@@ -83,7 +83,7 @@ _LETTERS = r"(?:[\x21-\x7e]|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
 _FOREIGN = rf"(?i:{_any('passwords')}){_BETWEEN}{_FOREIGN_COMES}(?P<value>{_LETTERS}{{6,80}})"
 _FOREIGN_KEY = rf"(?i:{_any('keys')}){_BETWEEN}{_FOREIGN_COMES}(?P<value>[\x21-\x7e]{{8,200}})"
 
-# What matches of these patterns begin with: their words without what has to follow, for RE2.
+# Beginnings of the matches of these patterns: their words without what has to follow, for RE2.
 _SAID_HEADS = (rf"passw(?:or)?d|pass ?phrase|passcode|pwd|pw|(?:{_KINDS}) pass|pass", _any("spoken"))
 _FOLLOWS_HEADS = "|".join((*_SAID_HEADS, _any("passwords")))
 

@@ -43,7 +43,7 @@ Label = tuple[str, int, str]
 
 @dataclass(slots=True)
 class Tally:
-    """What a replay gave: counts, and each line with its verdict (``right``, ``wrong`` or ``unlabelled``)."""
+    """Result of a replay: counts, and each line with its verdict (``right``, ``wrong`` or ``unlabelled``)."""
 
     sessions: int = 0
     replayed: int = 0

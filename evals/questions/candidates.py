@@ -26,7 +26,7 @@ _MOST_DOCUMENTS = {
     "decision": 1, "error": 3, "reworded": 1, "command": 3, "title": 1, "exact-error": 3, "exact-command": 3,
     "date": 10, "paraphrase": 1,
 }  # fmt: skip
-# Of each kind so many candidates are held while reading: memory does not grow with the corpus.
+# So many candidates of each kind are held while reading: memory does not grow with the corpus.
 HELD = 4_000
 # Characters. Nobody remembers a longer line, and reading it costs time.
 _LONGEST_LINE = 2_000

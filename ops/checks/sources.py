@@ -145,7 +145,7 @@ def missed(context: CheckContext) -> Iterator[Finding]:
         yield Finding(
             "hook-missed",
             "warning",
-            f"{len(notes)} transcripts that hooks were told of are not indexed, such as {notes[0]['path']}",
+            f"{len(notes)} transcripts that hooks reported are not indexed, such as {notes[0]['path']}",
             "brain hook drain",
             lambda: f"indexed {hooks.drain(context.home)} of {len(notes)}",
         )

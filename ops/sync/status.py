@@ -1,4 +1,4 @@
-"""What is known of the machines that share a memory, without asking any of them."""
+"""Known state of the machines that share a memory, without asking any of them."""
 
 from __future__ import annotations
 

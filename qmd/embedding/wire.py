@@ -129,7 +129,7 @@ class Endpoint:
         self.patience_until: float | None = None
         """No attempt but the first begins after it (``time.monotonic()``), and none lasts much longer."""
         self.cut_short = False
-        """Whether the last request was given up for want of time alone: it would have been tried again."""
+        """True if the last request was given up for want of time alone: with more time it would be tried again."""
         self.host = _host(url)
 
     def __repr__(self) -> str:

@@ -105,7 +105,7 @@ def _multi_get_schema(most: int, numbered: bool) -> dict[str, Any]:
         {
             "pattern": _PATTERN,
             "maxLines": _number("How many lines of each document to return at most"),
-            "maxBytes": _number(f"Leave out documents larger than this ({most // 1024} KB unless told)", most),
+            "maxBytes": _number(f"Leave out documents larger than this ({most // 1024} KB by default)", most),
             "lineNumbers": _numbered(numbered),
         },
         "pattern",
@@ -349,7 +349,7 @@ TOOLS = _table(
                 },
                 "limit": _LIMIT,
                 "minScore": _MIN_SCORE,
-                "candidateLimit": _number("How many of the best are looked at closely (40 unless told)"),
+                "candidateLimit": _number("How many of the best are looked at closely (40 by default)"),
                 "collections": {
                     "description": "Look only into these collections",
                     "type": "array",
@@ -382,7 +382,7 @@ TOOLS = _table(
     Tool(
         "status",
         "Index Status",
-        "How the index stands: its collections, how many documents each has, and what is not embedded yet.",
+        "State of the index: its collections, how many documents each has, and what is not embedded yet.",
         _schema({}),
         _status,
         _HINTS,
@@ -426,7 +426,7 @@ ALIASES = _table(
     Tool(
         "qmd_multi_get",
         "Multi-Get Documents",
-        "An older name for `multi_get`; leaves out documents above 10 KB unless told otherwise.",
+        "An older name for `multi_get`; leaves out documents above 10 KB by default.",
         _multi_get_schema(_FORK_MAX_BYTES, False),
         _multi_get,
         _HINTS,

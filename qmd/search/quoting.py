@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     # is near it, and the factor by its speaker and form. The worth is the factor times the sum of all weights.
     _Line = tuple[float, int, dict[str, float], float, float]
 
-# Of a word's occurrences, so many are looked at.
+# So many occurrences of a word are looked at.
 _OCCURRENCES = 100
 # A shorter stem counts as a whole word only.
 _LONG_STEM = 4
@@ -68,7 +68,7 @@ _MANY = 2.5
 # Characters of one quote: several short ones answer more often than a long one.
 _LONGEST = 200
 
-# What a question asks for, by its words.
+# Kinds of answer, each with the words of a question that ask for it.
 _ASKS = {
     "command": frozenset(
         "command commands run ran running invocation invoke call flag flags execute executed git gh npm pip docker"
@@ -171,7 +171,7 @@ def quote(
         start = end = 0
     lines = list(_candidates(session, question, own, prompts, (start, end), told))
     page = _Page(session, question, room)
-    # What came of the best exchanges first, then what the others add.
+    # Outcomes of the best exchanges first, then lines that the others add.
     page.fill(
         [(*line[:4], line[4] * best.get(session.first(session.turn(line[1])), 0.0)) for line in lines],
         room - _FROM_BEST,

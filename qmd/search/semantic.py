@@ -101,7 +101,7 @@ class Semantic:
     ) -> list[SemanticMatch]:
         space = spaces.find(self._connection, self._space.provider, self._space.model)
         if space is None or space.fingerprint != self._space.fingerprint:
-            raise Refused(f"the vectors of {self.name} were made anew by another state of the model", "ask once more")
+            raise Refused(f"the vectors of {self.name} were recomputed by another state of the model", "ask once more")
         self._space = space
         if len(vector) != space.dimensions:
             raise Refused(

@@ -127,5 +127,5 @@ _TABLE = {
 RARITY: dict[str, float] = {}
 for _power, _stems in _TABLE.items():
     RARITY.update(dict.fromkeys(_stems.split(), log(PARAGRAPHS / (1.5 * 2**_power))))
-# That of a stem that the table does not have.
+# Rarity of a stem that the table does not have.
 UNKNOWN = log(PARAGRAPHS / SELDOM)

@@ -101,7 +101,7 @@ class Asker:
         self.home, self.config = home, config
         self._timeout_s = timeout_s or config.timeout_s
         self._encoder, self._remember, self._staying = encoder, remember, staying
-        # What a question needs is opened for it, and kept.
+        # Each is opened for the first question that needs it, and kept.
         self._deadline = self._freshness = self._searcher = self._semantics = self._reranking = self._second = None
 
     def __enter__(self) -> Asker:
@@ -366,7 +366,7 @@ def keep_best(asker: Asker, inquiry: Inquiry) -> None:
     del asker, inquiry.hits[inquiry.request.limit :]
 
 
-# What follows from the hits.
+# Conclusions from the hits.
 
 
 def require_answerable(asker: Asker, inquiry: Inquiry) -> None:

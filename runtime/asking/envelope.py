@@ -1,4 +1,4 @@
-"""What an answer has as JSON (docs/ask.md): its hits, with age and trust, and how far the answer can be behind.
+"""Answers as JSON (docs/ask.md): its hits, with age and trust, and how far the answer can be behind.
 
 Lexical and semantic freshness are two facts. An index is complete when a run over the configured collections has ended;
 until then, finding nothing says nothing.

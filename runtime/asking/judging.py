@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qmd.search.search import Hit
     from runtime.asking.ask import Asker, Inquiry
 
-# Collections whose documents say what holds: a page or an article says what its writer held.
+# Collections with statements of the user. A page or an article states its writer's opinion.
 _TRUSTED = ("session", "note", "distilled")
 _PERSON, _AGENT = "you", "agent"
 # Lines of a note that give reasons.

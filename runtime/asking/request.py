@@ -147,7 +147,7 @@ def echoed(question: str) -> str:
     return redaction.shown(question)
 
 
-# What stands next to a value that is short or made of digits; whole words, and parts of names.
+# Words next to a secret that is short or made of digits: whole words, and parts of names.
 _TELLING = frozenset(
     "id pin key code otp tan card user iban cvv cvc ssn seed pan exp tel phone sms dob born tax vat passport mot puk"
     .split()
@@ -190,7 +190,7 @@ def _is_plain(question: str) -> bool:
 
 
 def _tells(text: str) -> bool:
-    """Return True if a text has a word that stands next to secrets."""
+    """Return True if a text has a word that often precedes or follows a secret."""
     lower = text.lower()
     words = "".join(letter if letter.isalnum() else " " for letter in lower).split()
     return not _TELLING.isdisjoint(words) or any(part in lower for part in _TELLING_PARTS)

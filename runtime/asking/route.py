@@ -68,7 +68,7 @@ _STATEMENTS = {
     "SELECT": "FROM", "INSERT": "INTO", "UPDATE": "SET", "DELETE": "FROM", "CREATE": "TABLE", "ALTER": "TABLE",
     "DROP": "TABLE",
 }  # fmt: skip
-# What names of branches begin with; "read/write" and "and/or" are prose.
+# Beginnings of names of branches; "read/write" and "and/or" are prose.
 _BRANCHES = frozenset("bugfix feat feature heads hotfix origin refs upstream".split())
 # Endings of the names of classes; "GitHub" and "JavaScript" are names.
 _ROLES = tuple(

@@ -1,4 +1,4 @@
-"""What an answer says to people besides its hits: where each comes from, why nothing was found, how far it is behind.
+"""Sentences of an answer for people, besides its hits: where each comes from, why nothing was found, how old it is.
 
 Texts of documents are one line and printable here, so that a surface cannot forget it.
 """

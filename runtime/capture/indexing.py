@@ -150,7 +150,7 @@ def _rebuild(home: Home, config: Config, busy_ms: int, fill: Fill) -> dict[str, 
     with Rebuild(home.index, busy_ms) as new:
         report = fill(new.connection)
         new.finish()
-    # What was written to the old index meanwhile lies on disk.
+    # Documents written to the old index meanwhile are files, too.
     if os.path.exists(join(home.state, _FORGETTING)):
         _resume_forgetting(home)
     _opened(home, busy_ms, lambda connection: update(connection, config.collections.values()))

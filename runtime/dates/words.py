@@ -59,7 +59,7 @@ OPERATORS = frozenset(("since", "after", "before", "until", "till"))
 YEAR_PREPOSITIONS = frozenset((
     "in", "during", "of", "by", "from", "throughout", "since", "after", "before", "until", "till", "between", "to",
 ))  # fmt: skip
-# What precedes a lower-case "may", "march", "dec": "in may", "since march".
+# Words that precede a lower-case "may", "march", "dec": "in may", "since march".
 WEAK_PREPOSITIONS = frozenset((
     "in", "during", "since", "until", "till", "by", "from", "between", "of", "early", "mid", "late", "throughout",
 ))  # fmt: skip

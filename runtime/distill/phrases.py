@@ -72,7 +72,7 @@ CONCLUDES = _any(
     r"^(?:so|overall|in short|bottom line|conclusion|verdict|recommendation)\b[:,]",
     r"\bnot worth\b|\boverkill\b",
 )
-# What a harness writes at the start of a session that continues another one.
+# Text of a harness at the start of a session that continues another one.
 CONTINUATION = _any(
     r"^this session is being continued from a previous conversation\b",
     r"^the conversation is summarized below\b",

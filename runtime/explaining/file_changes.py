@@ -1,4 +1,4 @@
-"""What became of files after a moment: git reports it; without git, the disk does."""
+"""Fate of files after a moment: git reports it; without git, the disk does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done to a file: the sessions that changed, read or discussed it, the commits and notes that name it.
+"""History of a file: the sessions that changed, read or discussed it, the commits and notes that name it.
 
 Documents name a file in many ways: by its whole path, from the home folder (``~/``), or from the folder of their
 project. A name that is not a whole path stands for every file whose path ends with it.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ABOVE = 5
 _DEEP = 50  # by meaning it may stand lower than by its words
-# What a blend says of a hit besides the summands of its words.
+# Numbers that a blend adds to the summands of a hit's words.
 _MEANT = ("cosine", "blend")
 _NEWEST = 1000  # how far down a chronological answer a document is looked for
 

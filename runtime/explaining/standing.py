@@ -1,4 +1,4 @@
-"""What still holds of decisions, statements and fixes: their words against later words, their files against the disk.
+"""Check if decisions, statements and fixes still hold: their words against later ones, their files against the disk.
 
 ``runtime.validity`` decides. This module collects what it decides by: the claims of results, and the files that a text
 names, if the session or the project has them.

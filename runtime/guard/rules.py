@@ -1,4 +1,4 @@
-"""What the guard may say: one function for each kind of line, from sure evidence alone.
+"""Lines of the guard: one function for each kind of line, from sure evidence alone.
 
 A rule takes a moment and the memory, and returns a line or None. Whatever it says is copied from the record, with the
 document and the line that hold it. When the evidence differs with itself, the rule says nothing.
@@ -119,7 +119,7 @@ def invocation(moment: Moment, memory: Memory) -> Line | None:
 
 
 def fix(moment: Moment, memory: Memory) -> Line | None:
-    """What helped against this very error here before, if the error did not come back after it."""
+    """Fix that helped against this very error here before, if the error did not come back after it."""
     if moment.when != FAILED or not moment.error:
         return None
     from runtime.guard import wording

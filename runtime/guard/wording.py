@@ -34,7 +34,7 @@ _ONCE = re.compile(
     r"(?i)\b(?:this (?:branch|pr|time|commit|session|one)|for now|yet|right now|first|wait|hold on|later|again|today"
     r"|let'?s|can we|i want to see|go on|continue)\b|\?\s*$"
 )
-# What a call's line has behind a file: "(lines 3-9)", "(2 edits)".
+# Suffix of a file in the line of a call: "(lines 3-9)", "(2 edits)".
 _SUFFIX = re.compile(r" \([^()]*\)$")
 
 # The way to a folder, variables and limits before a program.

@@ -1,1 +1,1 @@
-"""What one agent hands to another, or to itself after a compaction: the state of a session, and cited bundles."""
+"""Handover from one agent to another, or to itself after a compaction: the state of a session, and cited bundles."""

@@ -87,7 +87,7 @@ def lost(facts: Iterable[Fact], summary: str) -> list[Fact]:
 
 
 class Mentions:
-    """What a summary mentions."""
+    """Mentions in a summary."""
 
     def __init__(self, summary: str) -> None:
         self._flat = " ".join(summary.split())

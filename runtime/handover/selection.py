@@ -30,7 +30,7 @@ SHARES = {
 _LEAST = 200
 # Nothing is of use without the goal: so many characters of it come before everything else.
 _FIRST, _LEAST_GOAL = "goal", 400
-# Of a kind with these, the latest facts come first if not all fit: they hold.
+# Kinds whose latest facts hold: these come first if not all fit.
 _LATEST_FIRST = ("asked", "decision", "rejected", "error", "fixed", "said", "point")
 
 

@@ -135,7 +135,7 @@ class Session:
         facts += [Fact("said", one_line(text, _SAID), number, line, by_user=True) for number, line, text in others]
         aloud = {number: " ".join(_spoken(text).split()) for number, _, text in self.turns("assistant", "commentary")}
         points = self._stated("point", found["points"])
-        # What an agent only thought is not what it found.
+        # A thought of an agent is no finding.
         facts += [fact for fact in points if fact.text[: _BEGINNINGS[1]] in aloud.get(fact.turn, "")]
         facts += [Fact("summary", text, number, line, whole=True) for number, line, text in summaries[-1:]]
         facts += self._stated("ran", found["ran"])

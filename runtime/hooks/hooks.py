@@ -184,7 +184,7 @@ def drain(home: Home) -> int:
                 tidied = tidy(home, lambda: not nothing_new())
         except LockContention:
             return settled  # another child is at it, and looks again before it ends
-        # What was noted while the lock was being given back would otherwise wait for the next hook.
+        # A note written while the lock was being given back would otherwise wait for the next hook.
         if tidied and nothing_new():
             break
     for failure in failures.values():

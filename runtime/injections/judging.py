@@ -33,7 +33,7 @@ _WORDS = re.compile(r"[^\W\d_]{4,}")
 _COMMAND = re.compile(r"`([^`\n]{4,200})`")
 _LEAST_NAME = 5
 _LEAST_PAIRS = 2
-# What an answer of the memory itself consists of.
+# Parts of an answer of the memory itself.
 _OURS = re.compile(r"qmd://\S+|\(\d+ \w+ ago[^)]*\)|\d{4}-\d\d-\d\d")
 _ASKS = re.compile(r"^- (?:mcp__\w*brain\w*|.*\bbrain (?:ask|why|show|recent|pack|handoff)\b)", re.MULTILINE)
 

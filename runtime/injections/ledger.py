@@ -216,7 +216,7 @@ def listed(home: Home, session: str = "", since: float | None = None) -> list[Ro
 
 
 class Allowance:
-    """What one session may still be given: not a text twice, within the budget, nothing that was rejected."""
+    """Texts that one session may still be given: not a text twice, within the budget, nothing that was rejected."""
 
     def __init__(self, home: Home, config: Config, session: str, now: float | None = None) -> None:
         self.budget = budget(config)

@@ -28,7 +28,7 @@ _RETRY_S = 60.0
 _END_S = 2.0
 # The data segment that the shipped model needs to load (320 MB are too little); another model may need more.
 _LOADING_BYTES = 340 << 20
-# What the process of the shipped model takes once it has loaded: 160 MB, and vectors.
+# Memory of the process once it has loaded the shipped model: 160 MB, and vectors.
 MODEL_BYTES = 200 << 20
 # How libraries and the system say that there is no memory to be had.
 _NO_MEMORY = ("bad_alloc", "MemoryError", "allocate memory", "out of memory")

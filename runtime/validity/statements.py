@@ -84,7 +84,7 @@ _USE = frozenset(
 _DONE = frozenset(
     "sent built kept written made held read set put run done stored drawn bought sold taken given".split()
 )
-# What is before the value of a participle: "is built with X".
+# Words before the value of a participle: "is built with X".
 _NEAR_PARTICIPLE = 2
 _BEFORE_VALUE = frozenset("to with in on at by through from as via after every under into".split())
 _CLAUSES = (" because ", " since ", " so that ", " which ", " while ")

@@ -22,7 +22,7 @@ _MOST = 400
 
 
 class Claim:
-    """What was said at one place: ``at`` is epoch seconds, ``line`` counts from 1.
+    """Statement at one place: ``at`` is epoch seconds, ``line`` counts from 1.
 
     ``key`` names the result that shows the claim; claims of one key never contradict each other. ``lines`` are (line,
     text) of what a person says in it. ``project`` is "" if none is known.

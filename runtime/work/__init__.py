@@ -1,1 +1,1 @@
-"""What sessions did, asked for by command, error, file and topic."""
+"""Questions about the work of sessions: by command, error, file and topic."""

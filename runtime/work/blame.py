@@ -83,7 +83,7 @@ class _Session:
 
     @property
     def state(self) -> str | None:
-        """What became of all that the session wrote to the file; None if that is unknown."""
+        """Fate of all that the session wrote to the file; None if that is unknown."""
         return state(pair for _, looked in self.edits for pair in looked)
 
     @property

@@ -43,7 +43,7 @@ class _Session:
         self.path, self.ended, self.fields = path, ended, fields
 
 
-# What a session is counted under: the key of its group.
+# Key of the group that a session counts in.
 BY: dict[str, Callable[[_Session, str], str]] = {
     "project": lambda session, _: session.fields["project"] or "no project",
     "model": lambda _, model: model,

@@ -97,7 +97,7 @@ def earlier_names(path: str) -> list[str]:
         said = git(top, "log", "--follow", "-M", "--diff-filter=R", "--name-status", "--format=", "-z", "--", name)
     except NoLog:
         return []
-    # Of each rename: its similarity, the old name, the new name.
+    # A row a rename: its similarity, the old name, the new name.
     words = said.decode("utf-8", "surrogateescape").split("\0")
     return [os.path.join(top, old) for mark, old in pairwise(words) if mark[:1] == "R"][:_MOST_NAMES]
 

@@ -27,7 +27,7 @@ _MOST_PLACES = 20
 
 
 class Found(NamedTuple):
-    """What a file has of one change: ``lines`` (from 1) that it wrote, how many of its telling lines are ``kept``, and
+    """State of one change of a file now: ``lines`` (from 1) that it wrote, how many telling lines are ``kept``, and
     the keys of those that are ``lost``.
     """
 

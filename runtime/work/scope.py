@@ -1,4 +1,4 @@
-"""What a question about the work is restricted to, and the frame of its answer."""
+"""Restrictions of a question about the work, and the frame of its answer."""
 
 from __future__ import annotations
 

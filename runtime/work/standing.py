@@ -70,7 +70,7 @@ class Standing:
         """Return the files that were changed around an attempt, those that this machine can have."""
         done = table.of_documents(self._scope.connection, (each.document,), (EDIT, CREATE))
         near = [one for one in done if each.turn - _TURNS <= one.turn <= each.turn and one.outcome != ENDED_BADLY]
-        # Of another machine's files nothing can be known.
+        # Files of another machine cannot be looked at.
         paths = dict.fromkeys(path_of(one) for one in near if os.path.isdir(one.folder or os.path.dirname(one.subject)))
         return list(paths)[-_MOST_FILES:]
 
@@ -91,7 +91,7 @@ class Standing:
             if later.at <= each.at:
                 break
             other = stems(f"{later.what} {later.quote}")
-            # Of the same thing: most of the words of the shorter one.
+            # The same subject: most words of the shorter text are in the other.
             least = min(len(own), len(other))
             if later.outcome == against and least and len(own & other) >= SHARE * least:
                 return [self._place(later)]

@@ -40,7 +40,7 @@ def test_what_ones_own_configuration_says_is_named_and_the_rest_is_done(shelf: S
     shipped = Path(load(shelf.home).path).read_text(encoding="utf-8")
     Path(shelf.home.path("collections.yml")).write_text(f"# the amaranth cipher\n{shipped}", encoding="utf-8")
     done = brain("forget", "--match", "amaranth cipher", "--yes")
-    said = "brain: stands in your own collections.yml:1, which forget does not touch\n"
+    said = "brain: it is also in your own collections.yml:1, which forget does not touch\n"
     assert (done.returncode, done.stderr) == (0, said)
     again = brain("forget", "--match", "amaranth cipher", "--yes", "--json")
     told = json.loads(again.stdout)

@@ -240,7 +240,7 @@ def test_vectors_renewed_while_a_question_is_encoded_answer_it_if_they_can(
 
     asked = Semantic(connection, space(connection), encode, lambda: None)
     if state:
-        with pytest.raises(Refused, match="made anew by another state"):
+        with pytest.raises(Refused, match="recomputed by another state"):
             asked.search("note n3", 5)
     else:
         assert len(asked.search("note n3", 5)) == 5
