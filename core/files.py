@@ -1,12 +1,15 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and locks between processes."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from os.path import dirname, join
+import time
+from os.path import dirname, join, samestat
 
+from core.errors import LockContention
 from core.home import PRIVATE_FILE, make_private
 
 TYPE_CHECKING = False
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _LONGEST_PROCESS = 9
+# How often a lock that another process holds is looked at again.
+_POLL_S = 0.05
 # So long a writer that cannot be seen from here may still be about to rename what it writes.
 LIVELY_S = 60.0
 
@@ -130,7 +135,6 @@ def sweep_temporaries(folder: str, older_than_s: float = 3600) -> int:
         for entry in entries:
             if entry.name.startswith(".") and entry.name.endswith(".tmp"):
                 import contextlib  # late, as all that takes a millisecond of a run with nothing to do
-                import time
 
                 with contextlib.suppress(OSError):
                     age = time.time() - entry.stat(follow_symlinks=False).st_mtime
@@ -151,4 +155,68 @@ def is_left_over(name: str) -> bool:
         return True
     except OSError:
         return False  # another user's, so there it is
+    return False
+
+
+class FileLock:
+    """``with FileLock(path, wait_s=30):`` holds ``flock(LOCK_EX)`` on ``path``.
+
+    The kernel releases it when the process ends, however it ends, so there is no stale lock to clean.
+    Raises LockContention when another process still holds it after ``wait_s`` seconds.
+    """
+
+    __slots__ = ("_descriptor", "path", "wait_s")
+
+    def __init__(self, path: str, wait_s: float) -> None:
+        self.path = path
+        self.wait_s = wait_s
+        self._descriptor = -1
+
+    def __enter__(self) -> FileLock:
+        deadline = time.monotonic() + self.wait_s
+        while not self._acquire():
+            if time.monotonic() >= deadline:
+                raise LockContention(
+                    f"another brain process is writing (held {self.path} for over {self.wait_s:g} s)",
+                    "wait for it to end, then run the command again; `brain explain` shows what runs",
+                )
+            time.sleep(_POLL_S)
+        return self
+
+    def _acquire(self) -> bool:
+        """Return True if the lock is ours, and its path still names its file: ``brain restore`` renames folders."""
+        make_private(dirname(self.path))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if samestat(os.fstat(descriptor), os.stat(self.path)):
+                self._descriptor = descriptor
+                return True
+        except (BlockingIOError, FileNotFoundError):
+            pass  # held by another process, or renamed
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        return False
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def is_held(path: str) -> bool:
+    """Return True if a process holds the lock at ``path``."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
     return False

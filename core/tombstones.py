@@ -24,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+    from core.files import FileLock
     from core.home import Home
-    from core.locks import FileLock
 
 FILE = "tombstones.json"
 # An empty file that is there once something was forgotten: by it a file of tombstones that is gone is missed.
@@ -140,7 +140,7 @@ class Tombstones:
             self._write()
 
     def _alone(self) -> FileLock:
-        from core.locks import FileLock
+        from core.files import FileLock
 
         return FileLock(join(dirname(self._path), "tombstones.lock"), _LOCK_WAIT_S)
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config import FILE, load
 from core.errors import BrainError
-from core.files import read_or_none
-from core.locks import FileLock
+from core.files import FileLock, read_or_none
 from ops.install import hooks, installed, skills, wired_files
 from ops.schedule import files as schedule_files
 from ops.schedule import schedule

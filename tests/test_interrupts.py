@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 import pytest
 
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from qmd.index import store
 from tests.conftest import Brain
 from tests.ingest.transcripts import Script, save, text

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.errors import Internal
-from core.files import write_atomic
+from core.files import FileLock, write_atomic
 from core.home import make_private
-from core.locks import FileLock
 from core.version import INDEX, PARSER
 from evals.arms import child
 from evals.sets.dataset import digest

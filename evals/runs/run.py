@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core import clock, config
 from core.config_yaml import parse
 from core.errors import BadInput
-from core.files import write_atomic
+from core.files import FileLock, write_atomic
 from core.home import make_private
-from core.locks import FileLock
 from core.version import VERSION
 from evals.arms import child
 from evals.arms.registry import BASELINES

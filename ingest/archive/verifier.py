@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core import clock
 from core.counting import counted
-from core.files import read_or_none, write_atomic
-from core.locks import FileLock
+from core.files import FileLock, read_or_none, write_atomic
 from ingest.archive import archive
 from ingest.archive.archive import LOSSES_FILE
 from ingest.policy.exclusions import Policy

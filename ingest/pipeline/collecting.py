@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from core.files import FileLock
 from core.home import make_private
-from core.locks import FileLock
 from core.sqlite import open_store
 from ingest import registry
 from ingest.pipeline.corpus import Corpus

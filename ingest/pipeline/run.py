@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from os.path import abspath, join
 
-from core.files import write_atomic
-from core.locks import FileLock
+from core.files import FileLock, write_atomic
 from ingest import registry
 from ingest.archive.keeping import Keeping
 from ingest.pipeline import ledger as ledgers

@@ -9,8 +9,7 @@ from contextlib import suppress
 from os.path import join
 
 from core.errors import EngineMissing, from_os
-from core.files import read_or_none, write_atomic
-from core.locks import FileLock
+from core.files import FileLock, read_or_none, write_atomic
 from ingest.policy import FILE, UNITS
 
 TYPE_CHECKING = False

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from core.config import load
 from core.errors import BrainError, Internal
-from core.files import read_or_none, remove_temporary, sweep_temporaries, sync_folder, write_atomic
+from core.files import FileLock, read_or_none, remove_temporary, sweep_temporaries, sync_folder, write_atomic
 from core.home import Home, make_private
-from core.locks import FileLock
 from core.tombstones import Tombstones
 from core.version import VERSION
 from ingest import registry

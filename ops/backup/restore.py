@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from core import access_token, clock
 from core.config import load
 from core.errors import BadInput, BrainError, EngineMissing, Refused
-from core.files import read_or_none, remove_temporary, sync_folder, write_atomic
+from core.files import FileLock, read_or_none, remove_temporary, sync_folder, write_atomic
 from core.home import CORPUS, FILES, RECORDS, Home, is_collection_folder, make_private
-from core.locks import FileLock
 from core.tombstones import Tombstones, is_by_content
 from ingest.policy.withheld import Withheld
 from ops import snapshot

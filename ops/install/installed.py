@@ -10,9 +10,8 @@ import json
 from os.path import join
 
 from core.errors import Internal
-from core.files import read_or_none, write_atomic
+from core.files import FileLock, read_or_none, write_atomic
 from core.home import Home
-from core.locks import FileLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

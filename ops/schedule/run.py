@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from core import child, clock
 from core.errors import INTERNAL, LOCKED, OK, TIMEOUT, BrainError, EngineMissing, LockContention
-from core.files import read_or_none, write_atomic
+from core.files import FileLock, read_or_none, write_atomic
 from core.home import PRIVATE_FILE, make_private
-from core.locks import FileLock
 from core.speed import on_battery
 from core.text import one_line
 from ops.install import program

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 from core import clock, telemetry
 from core.counting import counted
 from core.errors import BadInput, BrainError, Refused
-from core.files import read_or_none
+from core.files import FileLock, read_or_none
 from core.home import make_private
-from core.locks import FileLock
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from ops import snapshot

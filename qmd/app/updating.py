@@ -272,7 +272,7 @@ def _exclusive(session: Session) -> Iterator[None]:
     if brain is None:
         yield
         return
-    from core.locks import FileLock
+    from core.files import FileLock
 
     with FileLock(os.path.join(brain.state, "index.lock"), _LOCK_WAIT_S):
         yield

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
-from core.locks import FileLock
+from core.files import FileLock
 from core.redaction.outgoing import Outgoing
 from core.speed import Load
 from qmd.embedding import targets

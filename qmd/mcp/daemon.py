@@ -19,8 +19,8 @@ import time
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
-from core import locks
 from core.errors import BrainError
+from core.files import FileLock
 from core.home import Home
 from qmd.mcp.guard import OFF, shown, token_line
 from qmd.settings import DEFAULT_INDEX, Settings, locate
@@ -53,7 +53,7 @@ def start(settings: Settings, host: str, port: int, *, aliases: bool = False) ->
     """Start the background server, print its address and return 0; 1 if it runs already or cannot start."""
     files = Files(settings)
     try:
-        with locks.FileLock(files.lock, _LOCK_S):
+        with FileLock(files.lock, _LOCK_S):
             existing = running(settings)
             if existing:
                 print(f"Already running (PID {existing}). Run 'qmd mcp stop' first.", file=sys.stderr)

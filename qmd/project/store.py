@@ -57,7 +57,7 @@ def update(
     Documents of files and collections that are gone leave it. Raises LockContention if another update runs for long.
     """
     from core import clock
-    from core.locks import FileLock
+    from core.files import FileLock
     from qmd.index.update import register
     from qmd.index.update import update as bring_up_to_date
 

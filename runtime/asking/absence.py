@@ -132,7 +132,7 @@ def missing(home: Home, config: Config, name: str = "") -> int:
     Documents that a command is writing are not counted, and none while a run is going on. Raises EngineMissing,
     LockContention.
     """
-    from core.locks import is_held
+    from core.files import is_held
 
     if is_held(join(home.state, "index.lock")):
         return 0

@@ -6,9 +6,8 @@ import os
 from os.path import abspath, basename, join
 
 from core.errors import BadInput
-from core.files import write_atomic
+from core.files import FileLock, write_atomic
 from core.home import shipped
-from core.locks import FileLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

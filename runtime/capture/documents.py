@@ -13,8 +13,7 @@ from os.path import join, lexists, relpath
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput, BrainError
-from core.files import open_regular, read_or_none
-from core.locks import FileLock
+from core.files import FileLock, open_regular, read_or_none
 from runtime.asking.absence import UNINDEXED
 
 if TYPE_CHECKING:

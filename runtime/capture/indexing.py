@@ -12,8 +12,7 @@ import apsw
 from core import clock
 from core.config import remember
 from core.errors import BadInput, EngineMissing, Internal
-from core.files import read_or_none, sweep_temporaries, sweep_tree, write_atomic
-from core.locks import FileLock
+from core.files import FileLock, read_or_none, sweep_temporaries, sweep_tree, write_atomic
 from ingest import registry
 from ingest.pipeline.run import run
 from ingest.pipeline.state import FILE as SOURCES_FILE

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.document import Timestamp, render, split
-from core.files import open_regular, read_or_none, write_atomic
-from core.locks import FileLock
+from core.files import FileLock, open_regular, read_or_none, write_atomic
 from core.redaction import clean
 from core.version import REDACTION
 from ingest import registry

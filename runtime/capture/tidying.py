@@ -9,8 +9,7 @@ import apsw
 
 from core import sqlite
 from core.errors import LockContention
-from core.files import sweep_temporaries
-from core.locks import FileLock
+from core.files import FileLock, sweep_temporaries
 from ingest.archive.archive import CATALOGUE, FOLDER
 from ingest.pipeline.state import FILE
 from qmd.index.store import open_index, translate

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from core import clock
 from core.counting import counted
 from core.errors import BadInput, BrainError, EngineMissing, LockContention
-from core.files import write_atomic
-from core.locks import FileLock
+from core.files import FileLock, write_atomic
 from core.tombstones import Tombstones
 from ingest.session.units import stem
 from runtime import distill_queue

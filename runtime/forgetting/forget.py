@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput
-from core.files import read_or_none, sync_folder
-from core.locks import FileLock
+from core.files import FileLock, read_or_none, sync_folder
 from core.tombstones import Tombstones, digests, is_by_content
 from ingest import forgetting, registry
 from ingest.session.units import stem

@@ -16,7 +16,7 @@ from os.path import abspath, dirname, expanduser, isabs, join
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, LockContention
-from core.locks import FileLock
+from core.files import FileLock
 from runtime.hooks import due
 
 if TYPE_CHECKING:

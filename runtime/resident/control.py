@@ -11,8 +11,7 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineTimeout, Internal, LockContention, Refused
-from core.files import read_or_none
-from core.locks import FileLock
+from core.files import FileLock, read_or_none
 from runtime.resident import client
 from runtime.resident.starting import command, environment, is_due, options
 

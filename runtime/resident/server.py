@@ -21,9 +21,8 @@ import apsw
 
 from core import clock
 from core.errors import BadInput, BrainError, EngineMissing, Internal, LockContention, Refused
-from core.files import write_atomic
+from core.files import FileLock, write_atomic
 from core.home import PRIVATE_FILE, make_private
-from core.locks import FileLock
 from core.version import VERSION
 from qmd.index.store import damaged, translate
 from runtime.resident.client import is_ours, peer

@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 from cli.spec import duration
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from qmd.index import spaces, vectors
 from qmd.index.store import open_index
 from tests.conftest import ROOT, Brain

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import cli.bring_in.init
-from core.locks import FileLock
+from core.files import FileLock
 from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from core.errors import LockContention
-from core.locks import FileLock
+from core.files import FileLock
 
 _HOLDER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
-from core.locks import FileLock
+from core.files import FileLock
 with FileLock(sys.argv[2], 5):
     print("held", flush=True)
     time.sleep(float(sys.argv[3]))

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from core.config import load
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from ops.checks import engine
 from ops.checks.finding import CheckContext
 from ops.checks.surfaces import watch

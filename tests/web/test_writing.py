@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from runtime.capture import entries
 from runtime.capture.capture import capture
 from tests.runtime.index_fixture import Shelf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
 from core.errors import BadInput, LockContention, Refused
-from core.locks import FileLock
+from core.files import FileLock
 from core.redaction import shown_value
 from core.text import printable_value
 from runtime.asking.documents import Selection

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from core import clock
 from core.errors import BadInput, EngineMissing, Internal
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from ops.install import installed
 from ops.schedule import files as schedule_files
 from ops.schedule import jobs as schedule_jobs

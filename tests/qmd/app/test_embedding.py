@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.locks import FileLock
+from core.files import FileLock
 from qmd import trust
 from qmd.index import spaces
 from qmd.index.store import open_index

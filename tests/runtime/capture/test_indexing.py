@@ -177,7 +177,7 @@ def test_what_fails_while_indexing_is_raised_and_nothing_hangs(
 def test_a_second_indexer_waits_and_then_gives_up_with_70(
     home: Home, sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.locks import FileLock
+    from core.files import FileLock
 
     monkeypatch.setattr(indexing, "_LOCK_WAIT_S", 0.2)
     with FileLock(os.path.join(home.state, "index.lock"), 1), pytest.raises(LockContention) as caught:

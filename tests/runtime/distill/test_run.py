@@ -7,8 +7,8 @@ import pytest
 
 from core import document
 from core.errors import BadInput, LockContention
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from core.tombstones import Tombstones
 from runtime import distill_queue
 from runtime.asking.ask import Asker, Request

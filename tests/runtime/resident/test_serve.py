@@ -17,8 +17,8 @@ import pytest
 
 from core.config import load
 from core.errors import Refused
+from core.files import FileLock
 from core.home import Home, make_private
-from core.locks import FileLock
 from runtime.asking.request import Request
 from runtime.resident import client, control
 from runtime.resident.answer import answer
@@ -390,7 +390,7 @@ def test_too_little_memory_is_refused_with_the_least_amount(home: Home, brain: B
 def test_a_process_that_holds_the_place_and_does_not_answer_is_ended(shelf: Shelf) -> None:
     code = (
         "import os, sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from core.locks import FileLock\n"
+        "from core.files import FileLock\n"
         "with FileLock(sys.argv[2] + '/serve.lock', 0):\n"
         "    open(sys.argv[2] + '/serve.pid', 'w').write(str(os.getpid()))\n"
         "    print('held', flush=True); time.sleep(60)\n"

@@ -20,8 +20,8 @@ from cli.context import Context
 from cli.spec import parse
 from core.config import load
 from core.errors import LOCKED, LockContention
+from core.files import FileLock
 from core.home import Home
-from core.locks import FileLock
 from runtime.resident import client, control, roles, starting
 from runtime.resident.roles import Watching
 from runtime.resident.server import LOCK, Server
