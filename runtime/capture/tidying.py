@@ -10,10 +10,9 @@ import apsw
 from core import sqlite
 from core.errors import LockContention
 from core.files import FileLock, sweep_temporaries
-from ingest.archive.archive import CATALOGUE, FOLDER
-from ingest.pipeline.state import FILE
 from qmd.index.store import open_index, translate
 from runtime.capture import demo
+from runtime.capture.transcripts import databases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 _CORPUS = "brain"
 # Whoever tidies up leaves it to the next one rather than to wait long.
 _BUSY_MS = 1_000
-
-
-def is_untidy(home: Home) -> bool:
-    """Return True if the leavings of ``runtime.capture.transcripts.index_transcript`` are to be tidied up."""
-    return any(map(sqlite.is_log_long, _databases(home))) or os.path.exists(join(home.state, demo.MARK))
 
 
 def tidy(home: Home, stop: Callable[[], bool]) -> bool:
@@ -64,7 +58,7 @@ def _replace_demo(home: Home) -> None:
 
 
 def _write_back(home: Home) -> None:
-    for path in filter(sqlite.is_log_long, _databases(home)):
+    for path in filter(sqlite.is_log_long, databases(home)):
         try:
             sqlite.checkpoint(path)
         except apsw.BusyError:
@@ -92,7 +86,3 @@ def _merge(home: Home, stop: Callable[[], bool]) -> bool:
         raise translate(error, home.index) from error
     finally:
         connection.close()
-
-
-def _databases(home: Home) -> tuple[str, ...]:
-    return home.index, join(home.state, FILE), join(home.root, FOLDER, CATALOGUE)

@@ -7,15 +7,18 @@ from os.path import join
 
 import apsw
 
+from core import sqlite
 from core.config import load
 from core.errors import EngineMissing
 from core.files import read_or_none
+from ingest.archive.archive import CATALOGUE, FOLDER
 from ingest.pipeline.run import one
 from ingest.pipeline.state import FILE as SOURCES_FILE
 from ingest.raw.records import UNREADABLE
 from qmd.index import completeness
 from qmd.index.store import open_index, translate
 from qmd.index.writer import Writer, of_cleaned
+from runtime.capture import demo
 from runtime.distill_queue import add
 from runtime.injections import FILE as INJECTED
 
@@ -88,3 +91,13 @@ def index_transcript(
 
         judging.note_use(home, config, [(collection, name) for collection, name, _, _ in written])
     return "indexed" if written or late else "unchanged"
+
+
+def is_untidy(home: Home) -> bool:
+    """Return True if what ``index_transcript`` left is to be tidied up, by ``runtime.capture.tidying``."""
+    return any(map(sqlite.is_log_long, databases(home))) or os.path.exists(join(home.state, demo.MARK))
+
+
+def databases(home: Home) -> tuple[str, ...]:
+    """Return the databases that a hook writes to: the logs of these may grow long."""
+    return home.index, join(home.state, SOURCES_FILE), join(home.root, FOLDER, CATALOGUE)

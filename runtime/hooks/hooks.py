@@ -115,7 +115,7 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     if outcome == NEEDS_RUN:
         detach(home, environ)
         return {"outcome": "detached", "reason": outcome}
-    from runtime.capture.tidying import is_untidy
+    from runtime.capture.transcripts import is_untidy
 
     if is_untidy(home):
         detach(home, environ)

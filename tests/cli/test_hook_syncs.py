@@ -13,7 +13,7 @@ import pytest
 from core import sqlite
 from core.home import Home
 from ingest.archive import archive
-from runtime.capture import tidying
+from runtime.capture import tidying, transcripts
 from tests.cli.hooked import indexed, patient, payload, transcript
 
 __all__ = ["indexed", "patient"]
@@ -94,6 +94,6 @@ def test_the_archives_log_is_written_back_once_it_is_long(indexed: Home) -> None
     connection.execute("drop table filler")
     connection.close()
     assert sqlite.is_log_long(path)
-    assert tidying.is_untidy(indexed)
+    assert transcripts.is_untidy(indexed)
     tidying.tidy(indexed, lambda: False)
-    assert not tidying.is_untidy(indexed)
+    assert not transcripts.is_untidy(indexed)
