@@ -11,10 +11,12 @@ RUNS = frozenset(
     run_terminal_command run_terminal_command_v2 run_terminal run_command execute_command execute powershell terminal
     exec shell_exec""".split()
 )
-CREATES = frozenset("write write_file create_file create write_to_file".split())
+CREATES = frozenset("write write_file create_file create write_to_file writefile create_new_file".split())
 CHANGES = CREATES | frozenset(
     """edit multiedit multi_edit notebookedit apply_patch edit_file edit_file_v2 replace search_replace str_replace
     str_replace_editor apply_diff delete_file insert_edit_into_file edit_notebook replace_in_file
-    insert_content search_and_replace""".split()
+    insert_content search_and_replace strreplacefile replace_file_content multi_replace_file_content applypatch
+    single_find_and_replace edit_existing_file text_editor replace_string_in_file
+    multi_replace_string_in_file""".split()
 )
 READS = frozenset("read read_file read_file_v2 view notebookread read_many_files".split())

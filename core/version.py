@@ -6,7 +6,7 @@ markdown. A bump of ``INDEX`` rebuilds the ``brain_…`` tables. A bump of ``RED
 """
 
 VERSION = "0.1.0"
-PARSER = 7
+PARSER = 8
 DOCUMENT = 4
 INDEX = 8
 REDACTION = 18

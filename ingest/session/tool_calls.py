@@ -174,6 +174,8 @@ def _file(name: str, arguments: dict[str, Any]) -> str:
     edits = arguments.get("edits")
     if isinstance(edits, list) and len(edits) > 1:
         path = f"{path} ({len(edits)} edits)"
+    if arguments.get("command") == "view":
+        path = f"{path} (view)"
     first, count = arguments.get("offset"), arguments.get("limit")
     if isinstance(first, int) and isinstance(count, int):
         path = f"{path} (lines {first}-{first + count - 1})"
@@ -288,6 +290,7 @@ _PATHS = (
     "file_path",
     "filePath",
     "path",
+    "filepath",
     "absolute_path",
     "target_file",
     "targetFile",
@@ -315,7 +318,9 @@ _NAMES = {
     "Edit": """
         edit edit_file edit_file_v2 multiedit multi_edit replace search_replace str_replace str_replace_editor
         apply_diff insert_edit_into_file create create_file write write_file delete_file delete edit_notebook
-        reapply undo_edit write_to_file replace_in_file insert_content search_and_replace
+        reapply undo_edit write_to_file replace_in_file insert_content search_and_replace writefile create_new_file
+        strreplacefile replace_file_content multi_replace_file_content single_find_and_replace edit_existing_file
+        text_editor replace_string_in_file multi_replace_string_in_file
         """,
     "Grep": """
         grep grep_search ripgrep ripgrep_raw_search rg search_file_content file_search glob glob_file_search find
@@ -337,7 +342,7 @@ def call_lines(name: str, given: Any) -> str:
     if type(given) is str:
         given = _decoded(given)
     kind = _KINDS.get(name.lower())
-    if name == "apply_patch" or (type(given) is str and given.startswith("*** Begin Patch")):
+    if name.lower() in ("apply_patch", "applypatch") or (type(given) is str and given.startswith("*** Begin Patch")):
         text = given if type(given) is str else _first(given, "input", "patch", "patchText") if given else ""
         files = _patched(text if type(text) is str else "")
         if files:
@@ -421,7 +426,7 @@ def _code(name: str, text: str) -> str:
 def _path(given: dict[str, Any]) -> dict[str, Any]:
     path = _first(given, *_PATHS)
     shown: dict[str, Any] = {"file_path": path if type(path) is str else None}
-    for key in ("offset", "limit", "edits"):
+    for key in ("offset", "limit", "edits", "command"):
         shown[key] = given.get(key)
     paths = _first(given, "paths", "include", "files")
     if not shown["file_path"] and type(paths) is list:

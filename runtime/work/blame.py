@@ -181,6 +181,7 @@ def _words(scope: Scope, action: Action) -> dict[str, str]:
     lines = (text or "").split("\n")[: max(action.line - 1, 0)]
     said: list[str] = []
     is_turn = True
+    is_code = False
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
         if line.startswith("## ["):
@@ -189,7 +190,9 @@ def _words(scope: Scope, action: Action) -> dict[str, str]:
                 end = next((number for number, each in enumerate(after) if each.startswith("## [")), len(after))
                 return {"asked": one_line(" ".join(after[:end][:12]), _TEXT), "said": _one_sentence(said)}
             is_turn = False
-        elif is_turn and (said or not line.startswith(("- ", "  "))):
+        elif line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        elif is_turn and not is_code and (said or not line.startswith(("- ", "  "))):
             # The paragraph before the call, and before calls that came between.
             if said and (not line or line.startswith(("- ", "  "))):
                 is_turn = False

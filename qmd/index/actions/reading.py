@@ -36,7 +36,7 @@ _SUBJECT, _NOTE = 400, 200
 _MOST, _MOST_FILES = 20_000, 20
 _TURN = re.compile(r"^## \[(\d+)\] (\w+)(?: · (\d{4}-\d\d-\d\d) (\d\d:\d\d))?$")
 _CALL = re.compile(r"^- ([A-Za-z][\w.-]{0,80})(?: \([^)\n]*\))?(?:: ?(.*))?$")
-_SUFFIX = re.compile(r" \((?:lines \d+-\d+|from line \d+|\d+ edits|new|deleted)\)$")
+_SUFFIX = re.compile(r" \((?:lines \d+-\d+|from line \d+|\d+ edits|new|deleted|view)\)$")
 _PATCHED = re.compile(r"(?m)^ *\*\*\* (Update|Add|Delete) File: (.+)$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _ANSWER = re.compile(r"^answer(?: to “(.*)”)?: (.+)$")
@@ -267,12 +267,14 @@ class _Session:
                 self._file(call.line, READ, at, outcome)
 
     def _touch(self, call: _Call, tool: str, kind: str, outcome: _Outcome) -> None:
-        many = tool in ("apply_patch", "read_many_files")
+        many = tool in ("apply_patch", "applypatch", "read_many_files")
         for given in (call.given.split(", ") if many else [call.given])[:_MOST_FILES]:
             path = _SUFFIX.sub("", given)
             is_new = given.endswith(" (new)") or tool in CREATES
+            # One tool of several agents looks at files as well.
+            done = READ if given.endswith(" (view)") else CREATE if is_new else kind
             if path and not path.startswith("…"):
-                self._file(call.line, CREATE if is_new else kind, path, outcome)
+                self._file(call.line, done, path, outcome)
 
     def _file(self, line: int, kind: str, path: str, outcome: _Outcome) -> None:
         whole = path if path.startswith(("/", "~")) or path[1:3] == ":\\" else f"{self._project}/{path}"

@@ -141,3 +141,10 @@ def test_any_text_can_be_read(body: str) -> None:
     for action in read(body):
         assert action.line > FIRST - 1
         assert len(action.subject) <= 400
+
+
+def test_a_tool_that_also_looks_at_files_changes_none_by_that() -> None:
+    found = read("- str_replace_editor: a.py (view)\n- str_replace_editor: a.py\n- ApplyPatch: b.py (new), c.py\n")
+    assert [(action.kind, action.subject) for action in found] == [
+        ("read", "a.py"), ("edit", "a.py"), ("create", "b.py"), ("edit", "c.py"),
+    ]  # fmt: skip
