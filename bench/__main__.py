@@ -5,42 +5,46 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from bench import (
-    ask,
-    chrome,
-    code,
-    coverage,
-    doctor,
-    embed,
-    engine,
-    guard,
-    handover,
-    hooks,
-    index,
-    locomo,
-    recall,
-    safety,
-    sources,
-    tui,
-    vectors,
-    warm,
-    watch,
-    web,
-)
+from bench.agents import guard, handover, hooks, recall
+from bench.asking import ask, coverage, locomo, tui, warm, web
+from bench.embedding import embed, vectors
+from bench.indexing import chrome, code, engine, index, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
+from bench.operating import doctor, safety, watch
 from bench.report import Report
 
-SUITES = tuple(
-    """ask warm hooks guard handover coverage index qmd embed chrome code sources redaction archive vectors
-    doctor watch web tui locomo sets""".split()
-)
+# A suite measures by each of its functions, called with the report and ``quick``.
+SUITES: dict[str, tuple[Callable[..., None], ...]] = {
+    "ask": (ask.measure,),
+    "warm": (warm.measure,),
+    "hooks": (hooks.measure, recall.measure),
+    "guard": (guard.measure,),
+    "handover": (handover.measure,),
+    "coverage": (coverage.measure,),
+    "index": (index.measure,),
+    "qmd": (engine.measure,),
+    "embed": (embed.measure,),
+    "chrome": (chrome.measure,),
+    "code": (code.measure,),
+    "sources": (sources.measure,),
+    "redaction": (safety.measure_redaction,),
+    "archive": (safety.measure_archive,),
+    "vectors": (vectors.measure,),
+    "doctor": (doctor.measure,),
+    "watch": (watch.measure,),
+    "web": (web.measure,),
+    "tui": (tui.measure,),
+    "locomo": (locomo.measure,),
+    "sets": (locomo.measure_sets,),
+}
 RESULTS = ROOT / "bench" / "results.md"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Returns 0 where every bar is met but for known ones, else 1; 2 where something could not be measured at all."""
+    """Return 0 if every bar is met but for known ones, else 1; 2 if something could not be measured at all."""
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=(__doc__ or "").strip(),
@@ -59,49 +63,9 @@ def main(argv: list[str] | None = None) -> int:
     compile_checkout()
     report = Report()
     try:
-        if "ask" in suites:
-            ask.measure(report, quick=arguments.quick)
-        if "warm" in suites:
-            warm.measure(report, quick=arguments.quick)
-        if "hooks" in suites:
-            hooks.measure(report, quick=arguments.quick)
-            recall.measure(report, quick=arguments.quick)
-        if "guard" in suites:
-            guard.measure(report, quick=arguments.quick)
-        if "handover" in suites:
-            handover.measure(report)
-        if "coverage" in suites:
-            coverage.measure(report)
-        if "index" in suites:
-            index.measure(report, quick=arguments.quick)
-        if "qmd" in suites:
-            engine.measure(report, quick=arguments.quick)
-        if "embed" in suites:
-            embed.measure(report, quick=arguments.quick)
-        if "chrome" in suites:
-            chrome.measure(report, quick=arguments.quick)
-        if "sources" in suites:
-            sources.measure(report, quick=arguments.quick)
-        if "redaction" in suites:
-            safety.measure_redaction(report, quick=arguments.quick)
-        if "archive" in suites:
-            safety.measure_archive(report, quick=arguments.quick)
-        if "vectors" in suites:
-            vectors.measure(report, quick=arguments.quick)
-        if "doctor" in suites:
-            doctor.measure(report, quick=arguments.quick)
-        if "watch" in suites:
-            watch.measure(report, quick=arguments.quick)
-        if "web" in suites:
-            web.measure(report, quick=arguments.quick)
-        if "tui" in suites:
-            tui.measure(report, quick=arguments.quick)
-        if "code" in suites:
-            code.measure(report, quick=arguments.quick)
-        if "locomo" in suites:
-            locomo.measure(report)
-        if "sets" in suites:
-            locomo.measure_sets(report)
+        for name in suites:
+            for measure in SUITES[name]:
+                measure(report, quick=arguments.quick)
     except Failed as failure:
         sys.stderr.write(f"bench: {failure}\n")
         return 2

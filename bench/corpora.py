@@ -134,7 +134,7 @@ def _code() -> str:
     """A digest of the code that decides what an index holds."""
     digest = hashlib.sha256()
     for room in ("core", "qmd", "ingest", "runtime"):
-        for path in sorted((ROOT / room).glob("*.py")):
+        for path in sorted((ROOT / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import measure, peer
+from bench import measure
+from bench.indexing import peer
 
 NODE = '#!/bin/sh\n[ "$1" = --version ] && echo v22.1.0 || echo "qmd 2.8.3"\n'
 NPM = """#!/bin/sh

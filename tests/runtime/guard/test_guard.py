@@ -22,7 +22,7 @@ FAILING = next(case for case in CASES if case["name"].startswith("a first run th
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How fast it is, is a question for bench/guard.py."""
+    """How fast it is, is a question for bench/agents/guard.py."""
     monkeypatch.setenv("BRAIN_GUARD_S", "30")
 
 

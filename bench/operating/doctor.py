@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import corpora
-from bench.measure import ROOT, Failed, environment, floor, median, program, run
+from bench.measure import Failed, environment, floor, median, program, run
 from bench.report import Report, Row
 
 _BAR_S = 5.0
@@ -30,7 +30,7 @@ def measure(report: Report, *, quick: bool) -> None:
         said = f"{cpu:.1f} s of cpu ({wall:.1f} s)"
         report.add(_judged(f"{name}, {corpus.files:,} documents, {looked} checks", said, cpu, bar))
     nothing = median([floor(environ) for _ in range(rounds)])
-    trials = [run([sys.executable, str(ROOT / "ops" / "wedge.py")], environ, ok=(0, 1)) for _ in range(rounds)]
+    trials = [run([sys.executable, "-m", "ops.checks.wedge"], environ, ok=(0, 1)) for _ in range(rounds)]
     if trials[-1].code:
         raise Failed(f"the contract does not hold: {trials[-1].output.decode('utf-8', 'replace')}")
     wall = median([each.wall_s for each in trials])

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench.index import paired_with_floor
+from bench.indexing.index import paired_with_floor
 from bench.measure import DATA, Failed, Run, environment, program, run
 from bench.report import Report, Row, ms
 

@@ -24,7 +24,7 @@ _MOST_ANSWERED, _MOST_LOST = 0.15, 0.05
 _KNOWN = {f"qmd-eval, {WORDS}": "six documents tell too little of how rare a word is: docs/retrieval.md"}
 
 
-def measure(report: Report) -> None:
+def measure(report: Report, *, quick: bool) -> None:  # noqa: ARG001  # a part of a set is another set
     """LoCoMo: hit@1 and hit@5 in percent and the mean reciprocal rank, over all questions of all dialogs."""
     if not DIALOGS.is_file():
         report.skip("LoCoMo", f"no {relative(DIALOGS)}")
@@ -41,7 +41,7 @@ def measure(report: Report) -> None:
     _gain(report, "LoCoMo", _arm(found, WARM), least=0.0)
 
 
-def measure_sets(report: Report) -> None:
+def measure_sets(report: Report, *, quick: bool) -> None:  # noqa: ARG001  # a part of a set is another set
     """All sets: code by the model, nothing worse than words alone, and what is answered that has no answer."""
     if not SETS.is_dir():
         report.skip("all question sets", f"no {relative(SETS)}")

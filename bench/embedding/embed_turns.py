@@ -1,6 +1,6 @@
 """In turns: some documents embedded by the product, then the arrays that its model was given run by onnxruntime alone.
 
-    python -m bench.embed_turns HOME
+    python -m bench.embedding.embed_turns HOME
 
 prints one JSON object: ``chunks``, and the seconds that either took, by the clock and of the processor. A process of
 its own, since both load the model.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench import shell_history
-from bench.measure import DATA, Failed, Run, environment, median, program, run
+from bench.indexing import shell_history
+from bench.measure import DATA, ROOT, Failed, Run, environment, median, program, run
 from bench.report import Report, Row
 
 _BAR = 15.0
@@ -18,7 +18,7 @@ _BAR = 15.0
 _KNOWN = {"shell": "all of a history goes into its documents; where the time goes: docs/performance.md"}
 # Real sessions of these tools are 3 % (Codex) to 10 % (Pi) conversation; the rest is what tools gave back.
 _SESSIONS, _TURNS, _OUTPUT = 24, 60, 1500
-_WORDS = (Path(__file__).parent.parent / "docs" / "documents.md").read_text(encoding="utf-8").split()
+_WORDS = (ROOT / "docs" / "documents.md").read_text(encoding="utf-8").split()
 _AT = 1_777_367_643
 
 

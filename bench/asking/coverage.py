@@ -36,7 +36,7 @@ _PATIENCE_S = "10"
 Given = Callable[[Question], str]
 
 
-def measure(report: Report) -> None:
+def measure(report: Report, *, quick: bool) -> None:  # noqa: ARG001  # it takes seconds
     """Index the samples, then give what each way gives for each question."""
     if not SAMPLES.is_dir():
         report.skip("coverage", f"no {relative(SAMPLES)}")

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import corpora, peer
-from bench.index import changed
+from bench import corpora
+from bench.indexing import peer
+from bench.indexing.index import changed
 from bench.measure import DATA, Failed, Run, environment, median, relative, run
 from bench.report import Report, Row, megabytes, ms
 from qmd.launcher import link
@@ -118,7 +119,8 @@ def _bare(corpus: corpora.Corpus) -> float:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     done = run(
-        [sys.executable, "-m", "bench.bare", str(corpus.folder), str(folder / "index.sqlite")], environment(folder)
+        [sys.executable, "-m", "bench.indexing.bare", str(corpus.folder), str(folder / "index.sqlite")],
+        environment(folder),
     )
     taken: dict[str, float] = done.answer()
     shutil.rmtree(folder)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from bench.index import SAMPLES
+from bench.indexing.index import SAMPLES
 from bench.measure import DATA, ROOT, Run, environment, median, program, relative, run
 from bench.report import Report, Row, megabytes
 

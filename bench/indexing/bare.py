@@ -1,6 +1,6 @@
 """The least that both full-text indexes can cost: FTS5 inserts of texts that are ready, and nothing else.
 
-    python -m bench.bare FOLDER DATABASE
+    python -m bench.indexing.bare FOLDER DATABASE
 
 prints the seconds of cpu that inserting every document took, and every passage.
 """

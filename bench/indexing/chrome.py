@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from bench.index import paired_with_floor
+from bench.indexing.index import paired_with_floor
 from bench.measure import DATA, Failed, Run, environment, median, program, run
 from bench.report import Report, Row, ms
 

@@ -67,7 +67,7 @@ _PLANTED = {
 _AROUND = 1_000
 
 
-def measure(report: Report) -> None:
+def measure(report: Report, *, quick: bool) -> None:  # noqa: ARG001  # it takes seconds
     """Index the samples, plant and hand over; then take the samples' own compactions."""
     if not SAMPLES.is_dir():
         report.skip("handover", f"no {relative(SAMPLES)}")

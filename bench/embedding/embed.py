@@ -25,7 +25,7 @@ def measure(report: Report, *, quick: bool) -> None:
     corpora.configure(home, corpus)
     environ = environment(home)
     run([*program(), "index", "--json"], environ)
-    turns = run([sys.executable, "-m", "bench.embed_turns", str(home)], environ).answer()
+    turns = run([sys.executable, "-m", "bench.embedding.embed_turns", str(home)], environ).answer()
     share = turns["bare_s"] / turns["own_s"]
     report.add(
         Row(

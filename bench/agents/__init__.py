@@ -1,0 +1,1 @@
+"""Hooks and handovers: what an agent waits for, and what it is given."""

@@ -1,0 +1,1 @@
+"""Vectors: the model, and the search among many of them."""

@@ -1,0 +1,1 @@
+"""Work in the background: the doctor, the watch, redaction and the archive."""
