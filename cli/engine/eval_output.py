@@ -154,7 +154,20 @@ def _share(value: dict[str, Any] | None) -> str:
 
 
 def guard_lines(found: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a replay of the guard: each line that it gave, the counts, and the bars."""
+    """Yield the lines of a replay of the guard: each line that it gave, the counts, the bars, the invented moments."""
+    if "calls" in found:
+        yield from _replay_lines(found)
+        yield ""
+    table = found["invented"]
+    for item in table["items"]:
+        yield f"{item['verdict']}: {item['name']}"
+        yield f"  wanted {item['wanted'] or 'silence'}, got {item['said'] or 'silence'}"
+    yield f"{table['moments']} invented moments: precision {table['precision']}, recall {table['recall']}"
+    yield f"  line owed:    {table['right']} right, {table['wrong']} wrong, {table['missed']} silent"
+    yield f"  silence owed: {table['silent']} silent, {table['false']} fired"
+
+
+def _replay_lines(found: dict[str, Any]) -> Iterator[str]:
     for item in found["items"]:
         yield f"{item['verdict']}: {item['document']}:{item['line']} ({item['when']})"
         yield f"  {item['text']}"

@@ -23,22 +23,26 @@ class Moment:
     """One call: ``when`` is BEFORE or FAILED, ``kind`` is ``command``, ``file`` or ``tool``.
 
     ``subject`` is the command line, the file's absolute path or the tool's name. ``key`` identifies it as
-    ``brain_actions`` does, ``name`` is the program, the file's name or the tool. ``folder`` is where a command runs, of
+    ``brain_actions`` does, ``name`` is the program, the file's name or the tool. ``normal`` is a command's normal form,
+    ``plain_text`` the command without options, "" if it has no variants. ``folder`` is where a command runs, of
     any other call the project. ``error`` is the signature of the failure.
     """
 
-    __slots__ = ("error", "folder", "key", "kind", "name", "plain", "project", "subject", "tool", "when")
+    __slots__ = (
+        "error", "folder", "key", "kind", "name", "normal", "plain", "plain_text", "project", "subject", "tool", "when",
+    )  # fmt: skip
 
     def __init__(
         self, when: str, tool: str, kind: str, subject: str, project: str, folder: str = "", error: str = ""
     ) -> None:
         self.when, self.tool, self.kind, self.subject = when, tool, kind, subject
         self.project, self.folder, self.error = project, folder or project, error
-        self.plain = 0
+        self.plain, self.plain_text, self.normal = 0, "", subject
         if kind == "command":
             parsed = normal_forms.command(subject)
             self.name = parsed.tool
             self.key = normal_forms.key(parsed.normal)
+            self.normal, self.plain_text = parsed.normal, parsed.plain
             self.plain = normal_forms.key(parsed.plain) if parsed.plain else 0
             if parsed.folder and not folder:
                 self.folder = parsed.folder if isabs(parsed.folder) else normpath(f"{project}/{parsed.folder}")
@@ -99,6 +103,12 @@ def place(folder: str) -> str:
             rest = after.partition("/")[2]
             return f"{before}/{rest}" if rest else before
     return found
+
+
+def same_project(one: str, other: str) -> bool:
+    """Return True if a folder is another one, or is within it, also in another work tree."""
+    first, second = f"{place(one)}/", f"{place(other)}/"
+    return len(first) > 1 and len(second) > 1 and (first.startswith(second) or second.startswith(first))
 
 
 def same_file(path: str, other: str) -> bool:

@@ -6,13 +6,14 @@ document and the line that hold it. When the evidence differs with itself, the r
 
 from __future__ import annotations
 
+from os.path import isabs
 from typing import TYPE_CHECKING
 
 from core import clock
-from qmd.index.actions import history
+from qmd.index.actions import history, normal_forms
 from runtime.asking import agents
 from runtime.asking.envelope import uri
-from runtime.guard.moment import BEFORE, FAILED, place, same_file
+from runtime.guard.moment import BEFORE, FAILED, place, same_file, same_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 DEAD_END, FIX, INVOCATION, DECISION = "dead end", "fix", "invocation", "decision"
 # Sessions whose first run of a command failed before that counts, unless another command was the remedy.
 _DEAD_SESSIONS = 2
+# Sessions in which one command helped against an error, before that counts in another project.
+_HELD = 2
+# Actions after a failure among which its replacement is looked for.
+_SOON = 3
 # Runs by another start of the program that succeeded, before it counts as the one that works here.
 _WORKED = 2
 _COMMANDS_BETWEEN, _FILES_BETWEEN = 2, 2
@@ -58,6 +63,8 @@ def first_run(moment: Moment, memory: Memory) -> Line | None:
     if moment.when != BEFORE or moment.kind != "command":
         return None
     runs = history.runs(memory.connection, moment.key)
+    if not runs and moment.plain:  # the same with other options
+        runs = [each for each in history.runs_of(memory.connection, moment.name) if each.plain == moment.plain]
     if len(runs) == history.MOST:
         runs = [past for past in runs if past.document != runs[-1].document]  # its first run may be cut off
     firsts = _first_runs(_here(moment, memory.own(runs)))
@@ -89,7 +96,7 @@ def first_run(moment: Moment, memory: Memory) -> Line | None:
 
 
 def invocation(moment: Moment, memory: Memory) -> Line | None:
-    """A program that is not there by this name, and the start of the program that works in this folder."""
+    """A program that is not there by this name, and the start of the program that works in this project."""
     if moment.kind != "command" or not moment.name or (moment.when == FAILED and not _is_absent(moment.error)):
         return None
     failed = history.failures_of(memory.connection, moment.name)
@@ -97,24 +104,48 @@ def invocation(moment: Moment, memory: Memory) -> Line | None:
         return None  # nearly always: the runs of a common program need not be read
     from runtime.guard import wording
 
-    start = wording.start(moment.subject)
-    by_start: dict[str, Found] = {}
-    for past, document in _here(moment, memory.own(history.runs_of(memory.connection, moment.name))):
-        by_start.setdefault(wording.start(past.subject), []).append((past, document))
-    mine = by_start.pop(start, [])
-    absent = any(_is_absent(past.note) for past, _ in mine)
-    if any(past.outcome == "ok" for past, _ in mine) or (moment.when == BEFORE and not absent):
-        return None
-    for runs in by_start.values():  # the start that was used last comes first
-        worked = [(past, document) for past, document in runs if past.outcome == "ok"]
-        if len(worked) < _WORKED or any(_is_absent(past.note) for past, _ in runs):
+    runs = memory.own(history.runs_of(memory.connection, moment.name))
+    runs = [(past, document) for past, document in runs if same_project(past.folder, moment.folder)]
+    for begin in (wording.start, wording.program):
+        start = begin(moment.subject)
+        by_start: dict[str, Found] = {}
+        for past, document in runs:
+            by_start.setdefault(begin(past.subject), []).append((past, document))
+        mine = by_start.pop(start, [])
+        absent = [(past, document) for past, document in mine if _is_absent(past.note)]
+        if any(past.outcome == "ok" for past, _ in mine) or (moment.when == BEFORE and not absent):
             continue
-        past, document = worked[0]
-        text = (
-            f"{_code(start if mine else moment.name)} is not there in this folder; {len(worked)} runs succeeded as"
-            f" {_code(past.subject)}, last on {_day(past.at)}"
-        )
-        return Line(INVOCATION, f"{start} {moment.name}", text, past, document)
+        if begin is wording.program and not all(wording.names(past.note, start) for past, _ in absent):
+            continue  # something else was not there
+        for others in by_start.values():  # the start that was used last comes first
+            worked = [(past, document) for past, document in others if past.outcome == "ok"]
+            if len(worked) < _WORKED or any(_is_absent(past.note) for past, _ in others):
+                continue
+            past, document = worked[0]
+            text = (
+                f"{_code(start if mine else moment.name)} is not there in this project; {len(worked)} runs succeeded"
+                f" as {_code(past.subject)}, last on {_day(past.at)}"
+            )
+            return Line(INVOCATION, f"{start} {moment.name}", text, past, document)
+        if absent and (replaced := _replaced(absent, memory)) is not None:
+            past, document = absent[0]
+            text = f"{_code(start)} was not there in this project on {_day(past.at)}; then {_code(replaced)} succeeded"
+            return Line(INVOCATION, f"{start} {moment.name}", text, past, document)
+    return None
+
+
+def _replaced(absent: Found, memory: Memory) -> str | None:
+    """Return the command of another name that did the same right after a program was not there, None without one.
+
+    It has the same arguments, and its name the same letters: ``docker compose up -d`` for ``docker-compose up -d``.
+    """
+    from runtime.guard import wording
+
+    for past, _ in absent:
+        letters = wording.letters(past.subject)
+        for each in memory.after(past, past.number)[:_SOON]:
+            if each.kind == "command" and each.outcome == "ok" and wording.letters(each.subject) == letters:
+                return each.subject
     return None
 
 
@@ -128,21 +159,70 @@ def fix(moment: Moment, memory: Memory) -> Line | None:
         return None
     known = memory.own(history.failures(memory.connection, moment.error))
     known = [(past, document) for past, document in known if past.kind in ("command", "error")]
-    if moment.kind == "command":
-        known = _here(moment, [each for each in known if each[0].name == moment.name])
-    else:
-        known = [
-            each for each in known if each[0].name == moment.tool and place(each[0].folder) == place(moment.project)
-        ]
-    for past, document in known:
-        remedy = _remedy(past, memory, unchanged=False, edits=True)
-        if remedy is None or past.fix is None:
+    name = moment.name if moment.kind == "command" else moment.tool
+    known = [(past, document) for past, document in known if past.name == name]
+    where = moment.folder if moment.kind == "command" else moment.project
+    here = [(past, document) for past, document in known if same_project(past.folder, where)]
+    for past, document in here:
+        remedy = _held(past, memory)
+        if remedy is None:
             continue
-        if any(each.error == past.error for each in memory.after(past, past.fix)):
-            continue
-        sessions = len({each.id for _, each in known})
+        sessions = len({each.id for _, each in here})
         count = f"in {sessions} sessions here, last" if sessions > 1 else "here"
         return Line(FIX, moment.error, f"this error came up {count} on {_day(past.at)}; {remedy}", past, document)
+    return None if here else _elsewhere(moment, memory, known)
+
+
+def _elsewhere(moment: Moment, memory: Memory, known: Found) -> Line | None:
+    """The one command that helped against this error in several sessions of other projects."""
+    held: dict[str, Found] = {}
+    for past, document in known:
+        done = memory.between(past)
+        changed = any(each.kind in ("edit", "create") and each.outcome != "failed" for each in done)
+        if not changed and (remedy := _held(past, memory)) is not None:
+            held.setdefault(remedy, []).append((past, document))
+    if len(held) != 1:
+        return None  # nothing helped, or one thing here and another there
+    ((remedy, found),) = held.items()
+    sessions = len({document.id for _, document in found})
+    if sessions < _HELD:
+        return None
+    past, document = found[0]
+    text = f"this error came up in {sessions} sessions of other projects, last on {_day(past.at)}; each time {remedy}"
+    return Line(FIX, moment.error, text, past, document)
+
+
+def _held(past: Action, memory: Memory) -> str | None:
+    """Return what helped after a failure, in words, if the failure did not come back in its session."""
+    remedy = _remedy(past, memory, unchanged=False, edits=True)
+    if remedy is None or past.fix is None:
+        return None
+    return None if any(each.error == past.error for each in memory.after(past, past.fix)) else remedy
+
+
+def misuse(moment: Moment, memory: Memory) -> Line | None:
+    """An option that the program has refused, in a command that has it again."""
+    if moment.when != BEFORE or moment.kind != "command" or " -" not in moment.subject:
+        return None
+    from runtime.guard import wording
+
+    options = wording.options(moment.normal)
+    failed = [each for each in history.failures_of(memory.connection, moment.name) if wording.is_misuse(each.note)]
+    for past, document in memory.own(failed):
+        refused = [each for each in options if wording.names(past.note, each) and each in wording.options(past.subject)]
+        if not refused or wording.subcommand(past.subject) != wording.subcommand(moment.subject):
+            continue
+        later = memory.own(history.runs_of(memory.connection, moment.name))
+        if any(
+            each.outcome == "ok" and each.at >= past.at and refused[0] in wording.options(each.subject)
+            for each, _ in later
+        ):
+            return None  # another version of it knows the option
+        remedy = _remedy(past, memory, unchanged=False, edits=False)
+        if remedy is None:
+            continue
+        text = f"{_code(past.name)} refused {_code(refused[0])} on {_day(past.at)}, with {_quoted(past.note)}; {remedy}"
+        return Line(DEAD_END, f"{past.name} {refused[0]}", text, past, document)
     return None
 
 
@@ -171,7 +251,7 @@ def decision(moment: Moment, memory: Memory) -> Line | None:
 
 
 # In the order in which they are tried: the first line is the one that is given.
-RULES: tuple[Callable[[Moment, Memory], Line | None], ...] = (decision, first_run, invocation, fix)
+RULES: tuple[Callable[[Moment, Memory], Line | None], ...] = (decision, first_run, invocation, misuse, fix)
 
 
 def _here(moment: Moment, found: Iterable[tuple[Action, Document]]) -> Found:
@@ -224,9 +304,12 @@ def _about(moment: Moment, memory: Memory) -> list[Action]:
     if moment.kind == "tool":
         return history.refusals(memory.connection, moment.tool)
     if moment.kind == "file":
-        return history.statements(memory.connection, [moment.name])
-    words = " ".join(moment.subject.split())
-    return history.statements(memory.connection, [words]) if " " in words else []
+        from runtime.guard import wording
+
+        return history.statements(memory.connection, [moment.name, *wording.folders(_inside(moment)), "*"])
+    words = {" ".join(text.split()) for text in (moment.subject, moment.normal, moment.plain_text)}
+    words.add(" ".join(moment.normal.split()[:2]))
+    return history.statements(memory.connection, sorted(word for word in words if " " in word))
 
 
 def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -> bool:
@@ -240,11 +323,11 @@ def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -
     if memory.trust(document) == "note":
         if not project or place(project) != place(moment.project):
             return False
-        return _names(moment, said)
+        return _names(moment, memory, said)
     if memory.trust(document) != "session" or not past.name:
         return False
     if past.kind == "decision":
-        return place(project) == place(moment.project) and _names(moment, said)
+        return place(project) == place(moment.project) and _names(moment, memory, said)
     if len(past.note) < _LEAST_RULE or not wording.is_rule(past.note):
         return False
     target = past.subject.partition(": ")[2]
@@ -252,19 +335,41 @@ def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -
         return any(same_file(wording.file_of(each), moment.subject) for each in target.split(", "))
     if moment.kind == "tool":
         return place(project) == place(moment.project)
-    return place(project) == place(moment.project) and " ".join(moment.subject.split()) == " ".join(target.split())
+    return place(project) == place(moment.project) and moment.normal == normal_forms.command(target).normal
 
 
-def _names(moment: Moment, said: str) -> bool:
-    """Return True if a text names a file by its path in the project or by a name of its own, or quotes a command."""
+def _names(moment: Moment, memory: Memory, said: str) -> bool:
+    """Return True if a text names a file, or a rule in it the file's folder or pattern; or if it quotes a command.
+
+    A file is named by its path in the project. Its name alone counts if no other file of the project has the name.
+    """
     from runtime.guard import wording
 
-    if moment.kind == "file":
-        inside = moment.subject.removeprefix(moment.project.rstrip("/") + "/")
-        wanted = {moment.subject, inside}
-    else:
-        wanted = {" ".join(moment.subject.split())}
-    return any(wording.names(said, each) for each in wanted if each)
+    if moment.kind != "file":
+        wanted = {" ".join(text.split()) for text in (moment.subject, moment.normal, moment.plain_text)}
+        quoted = [each for each in wanted if " " in each and wording.names(said, each)]
+        quoted = quoted or [each for each in wording.quoted(said) if f"{moment.normal} ".startswith(f"{each} ")]
+        return any(not wording.is_recommended(said, each) for each in quoted)
+    inside = _inside(moment)
+    if any(wording.names(said, each) for each in (moment.subject, inside)):
+        return True
+    if not wording.is_rule(said):
+        return False
+    if any(wording.names_folder(said, each) for each in wording.folders(inside)) or wording.matches(said, inside):
+        return True
+    return wording.names(said, moment.name) and "/" in inside and not _has_twin(moment, memory)
+
+
+def _has_twin(moment: Moment, memory: Memory) -> bool:
+    """Return True if sessions touched another file of the same name in the project."""
+    touched = history.of_file(memory.connection, moment.name)
+    paths = {each.subject if isabs(each.subject) else f"{each.folder}/{each.subject}" for each in touched}
+    return any(not same_file(path, moment.subject) and same_project(path, moment.project) for path in paths)
+
+
+def _inside(moment: Moment) -> str:
+    """Return the path of a moment's file in its project, the whole path if the file is elsewhere."""
+    return moment.subject.removeprefix(moment.project.rstrip("/") + "/")
 
 
 def _acts(command: str) -> bool:

@@ -20,6 +20,8 @@ _VAGUE = re.compile(
     re.IGNORECASE,
 )
 _LEAST_WORDS = 3
+# Letters and digits of a pattern that tells something: "*.go" is no rule about one file.
+_LEAST_PATTERN = 4
 _MISUSED = re.compile(
     r"(?i)unknown (?:option|flag|argument|command)|unrecognized (?:option|argument)|invalid (?:option|flag|choice)"
     r"|no such option|usage:|unexpected argument|requires? an argument"
@@ -29,6 +31,9 @@ _RULES = re.compile(
     r"(?i)\b(?:don'?t|do not|never|always|must(?:n'?t| not)?|should(?:n'?t| not)?|use|instead|prefer|rather than|avoid"
     r"|only|no longer|not? (?:as|like|with|by) )\b"
 )
+# Words before what is not to be done, and where a part of a sentence ends.
+_AGAINST = re.compile(r"(?i)\b(?:don'?t|never|mustn'?t|shouldn'?t|instead of|rather than|avoid|no longer|stop|not)\b")
+_CLAUSE = re.compile(r"[;.:]\s|,\s(?!not\b|never\b)")
 # A person's words that are about this one time, or ask.
 _ONCE = re.compile(
     r"(?i)\b(?:this (?:branch|pr|time|commit|session|one)|for now|yet|right now|first|wait|hold on|later|again|today"
@@ -78,3 +83,63 @@ def start(command: str) -> str:
         if word not in _LAUNCHERS and not word.startswith("-"):
             break
     return " ".join(kept)
+
+
+def options(command: str) -> list[str]:
+    """Return the options of a command, without their values."""
+    return [word.partition("=")[0] for word in command.split() if word.startswith("-") and word.strip("-")]
+
+
+def subcommand(command: str) -> str:
+    """Return what a command starts, with the word after it if that is no option and no path: ``git push``."""
+    begin = start(command)
+    rest = _BEFORE.sub("", command.strip()).removeprefix(begin).split()
+    word = rest[0] if rest else ""
+    return f"{begin} {word}" if word.isalpha() else begin
+
+
+def folders(path: str) -> list[str]:
+    """Return the folders of a path in its project, the innermost first: ``src/gen``, ``src``; none of a whole path."""
+    if path.startswith("/"):
+        return []
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
+
+
+def names_folder(said: str, folder: str) -> bool:
+    """Return True if a text names a folder: by a path of two parts or more, or one part with a slash behind it."""
+    mark = "" if "/" in folder else "/"
+    return re.search(rf"(?<![\w./-]){re.escape(folder)}{mark}(?![\w-]|[./]\w)", said) is not None
+
+
+def matches(said: str, path: str) -> bool:
+    """Return True if a text has a pattern of files that a path matches: ``*.pb.go``, ``src/gen/*``."""
+    from fnmatch import fnmatchcase
+
+    patterns = [word.strip("`'\"(),;:") for word in said.split() if "*" in word]
+    telling = [each for each in patterns if sum(map(str.isalnum, each)) >= _LEAST_PATTERN]
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(path, each) or fnmatchcase(name, each) for each in telling)
+
+
+def program(command: str) -> str:
+    """Return the first word of a command, without folders and variables before it."""
+    return next(iter(_BEFORE.sub("", command.strip()).split()), "")
+
+
+def letters(command: str) -> str:
+    """Return the letters of a command: ``docker-compose up`` and ``docker compose up`` have the same."""
+    return "".join(filter(str.isalpha, command))
+
+
+def quoted(said: str) -> list[str]:
+    """Return the commands of two words or more that a text has between backticks."""
+    return [each for each in said.split("`")[1::2] if " " in each.strip()]
+
+
+def is_recommended(said: str, command: str) -> bool:
+    """Return True if a text advises against something else, and not against this command."""
+    if not _AGAINST.search(said):
+        return False
+    before = said[: max(0, said.find(command))]
+    return not _AGAINST.search(_CLAUSE.split(before)[-1])

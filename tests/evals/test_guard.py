@@ -9,8 +9,9 @@ import pytest
 from core import config
 from core.errors import BadInput
 from core.home import Home
-from evals.guard import replay
-from tests.runtime.guard.worlds import remember
+from evals.guard import invented, replay
+from runtime.guard import guard
+from tests.runtime.guard.worlds import CASES, remember
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
 FAIL = "- Bash: pnpm fix\n  ! Exit code 1\n  ! Found 0 warnings and 3 errors.\n- Bash: pnpm fix"
@@ -73,3 +74,18 @@ def test_the_samples_meet_the_bars(home: Home) -> None:
     assert found["unlabelled"] == 0
     assert found["labelled"] >= 150
     assert [found[name]["met"] for name in ("precision", "false_share", "foreseen_share")] == [True, True, True]
+
+
+@pytest.mark.long
+def test_every_invented_moment_gets_its_line_or_silence() -> None:
+    found = invented.measure()
+    assert found["moments"] >= 130
+    assert found["items"] == []
+    assert (found["precision"], found["recall"]) == (1.0, 1.0)
+
+
+def test_a_guard_that_says_nothing_misses_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invented, "cases", lambda: [case for case in CASES if case["says"]][:3])
+    monkeypatch.setattr(guard, "RULES", ())
+    found = invented.measure()
+    assert (found["missed"], found["recall"], found["precision"]) == (3, 0.0, None)

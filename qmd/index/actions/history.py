@@ -48,6 +48,11 @@ def statements(connection: apsw.Connection, names: Iterable[str]) -> list[Action
     return _found(connection, f"kind IN ('decision', 'rejection') AND ({condition})", *bindings)
 
 
+def of_file(connection: apsw.Connection, name: str) -> list[Action]:
+    """Return what was done to files of a name."""
+    return _found(connection, "name = ? AND kind IN ('read', 'edit', 'create')", name)
+
+
 def refusals(connection: apsw.Connection, tool: str) -> list[Action]:
     """Return the refused calls of a tool."""
     return _found(connection, "kind = 'rejection' AND name = ?", tool)

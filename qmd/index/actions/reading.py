@@ -51,7 +51,7 @@ _NO_RESULT = frozenset(
 _LOOKS = ("--help", "--version", "--dry-run", "--collect-only", " -h", "--list")
 # Sections of a distillate (runtime/distill/distillate.py writes them) and the kind of their statements.
 _SECTIONS = {"## Decisions": DECISION, "## Rejected approaches": REJECTION}
-_NOTE_TYPES = {"decision": DECISION, "rejected": REJECTION}
+_NOTE_TYPES = {"decision": DECISION, "rejected": REJECTION, "preference": DECISION}
 _REASON = " Why: "
 
 
