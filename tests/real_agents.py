@@ -1,0 +1,181 @@
+"""Real coding agents against models on loopback, each in a user's folder of its own: what was the model given?
+
+Found in ``BRAIN_REAL_AGENTS`` (a folder of npm with ``node_modules/.bin``), else on the PATH. Tests that need one are
+skipped where it is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.claude_code import streams
+from tests.qmd.embedding.endpoint import Endpoint
+
+MODEL = "test-model"
+_ANSWER = "hello there"
+_FOREIGN = (
+    "CLAUDE",
+    "ANTHROPIC",
+    "OPENAI",
+    "GEMINI",
+    "GOOGLE",
+    "CODEX",
+    "QWEN",
+    "COPILOT",
+    "GITHUB",
+    "GH_",
+    "BRAIN_",
+    "XDG_",
+)
+
+
+def program(name: str) -> str:
+    """The real program of an agent; skips the test where there is none."""
+    folders = os.environ.get("BRAIN_REAL_AGENTS") or ""
+    search = ":".join([*(f"{each}/node_modules/.bin" for each in folders.split(":") if each), os.environ["PATH"]])
+    found = shutil.which(name, path=search)
+    if found is None:
+        pytest.skip(f"no real {name}: not on the PATH, and BRAIN_REAL_AGENTS names no folder of npm with it")
+    return os.path.realpath(found)
+
+
+class RealAgent:
+    """One agent in a world of its own below ``folder``, with a model that says hello and keeps what it was given."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.program = program(name)
+        self.api = Endpoint()
+        self.api.always = speaks
+        self.user, self.project = folder / "user", folder / "project"
+        for each in (self.user, self.project):
+            each.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(self.project)], check=True)
+        node = shutil.which("node")
+        own = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+        self.environ = own | {"HOME": str(self.user), "PWD": str(self.project)}
+        self.environ |= {"PATH": f"{Path(node or '/usr/bin/node').parent}:/usr/bin:/bin"}
+
+    def write(self, name: str, text: str) -> Path:
+        """A settings file in the user's folder."""
+        path = self.user / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """The agent with ``words`` in the project, with nothing on its standard input."""
+        return subprocess.run(
+            [self.program, *words],
+            cwd=self.project,
+            env=self.environ | more,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def given(self) -> str:
+        """What the model was asked, in all requests, as one text."""
+        return "\n".join(json.dumps(body, ensure_ascii=False) for _, _, body in self.api.requests)
+
+
+def speaks(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+    """Answer in the protocol that the path names: Gemini's, OpenAI's responses or completions, Anthropic's messages.
+
+    https://ai.google.dev/api/generate-content, https://platform.openai.com/docs/api-reference/responses-streaming and
+    /chat-streaming.
+    """
+    path = handler.path
+    if "enerateContent" in path:
+        part = {"content": {"role": "model", "parts": [{"text": _ANSWER}]}, "finishReason": "STOP", "index": 0}
+        whole = {"candidates": [part], "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 2}}
+        return _events(handler, [whole]) if "stream" in path else _whole(handler, whole)
+    if path.endswith("/responses"):
+        return _events(handler, _responses(), named=True)
+    if path.startswith("/v1/messages") and body.get("stream"):
+        return streams(_ANSWER)(handler, body)
+    if path.endswith("/chat/completions"):
+        return _completions(handler, body)
+    return _whole(handler, {"totalTokens": 1, "data": []})
+
+
+def _responses() -> list[dict[str, Any]]:
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": _ANSWER, "annotations": []}],
+    }
+    tokens = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, **tokens}
+    response = {"id": "resp_1", "object": "response", "model": MODEL, "created_at": 1, "output": []}
+    return [
+        {"type": "response.created", "response": {**response, "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}},
+        {
+            "type": "response.output_text.delta",
+            "item_id": "msg_1",
+            "output_index": 0,
+            "content_index": 0,
+            "delta": _ANSWER,
+        },
+        {"type": "response.output_item.done", "output_index": 0, "item": message},
+        {
+            "type": "response.completed",
+            "response": {**response, "status": "completed", "output": [message], "usage": usage},
+        },
+    ]
+
+
+def _completions(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+    head = {"id": "c1", "created": 1, "model": MODEL}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    if not body.get("stream"):
+        message = {"role": "assistant", "content": _ANSWER}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return _whole(handler, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+    chunks = [
+        {"index": 0, "delta": {"role": "assistant", "content": _ANSWER}, "finish_reason": None},
+        {"index": 0, "delta": {}, "finish_reason": "stop"},
+    ]
+    events = [{**head, "object": "chat.completion.chunk", "choices": [chunk]} for chunk in chunks]
+    return _events(
+        handler, [*events, {**head, "object": "chat.completion.chunk", "choices": [], "usage": usage}], end="[DONE]"
+    )
+
+
+def _whole(handler: BaseHTTPRequestHandler, value: Any) -> bool:
+    data = json.dumps(value).encode()
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    handler.wfile.write(data)
+    return True
+
+
+def _events(
+    handler: BaseHTTPRequestHandler, events: list[dict[str, Any]], *, named: bool = False, end: str = ""
+) -> bool:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    handler.close_connection = True
+    for event in events:
+        name = f"event: {event['type']}\n" if named else ""
+        handler.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+    if end:
+        handler.wfile.write(f"data: {end}\n\n".encode())
+    handler.wfile.flush()
+    return True
