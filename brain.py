@@ -34,6 +34,8 @@ GROUPS = {
         "export": "write hits or a collection to files",
         "pack": "pack what is remembered on a topic into a number of tokens, with citations",
         "handoff": "hand the state of a session to another agent",
+        "share": "write a session for a colleague: redacted, in one file",
+        "resume": "open a session again in its agent, in its folder",
         "injected": "list what agents were given from memory, and reject a line",
         "web": "look at your memory in the browser",
         "tui": "look at your memory on the terminal",

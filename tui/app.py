@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.theme import BUILTIN_THEMES, Theme
 
 from core.text import printable
-from tui.resuming import Resume, missing_program, resume_of, to_multiplexer
+from runtime.explaining.resuming import Resume, missing_program, resume_of, to_multiplexer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from textual.widgets import Input, Static, TextArea
 
 from core.text import printable
 from runtime.capture.inbox import TYPES, project_of
+from runtime.explaining.resuming import Resume
 from tui.latest import Latest
-from tui.resuming import Resume
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

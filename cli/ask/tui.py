@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> int:
         if (error.name or "").partition(".")[0] != "textual":
             raise
         raise EngineMissing("Textual is not installed, which `brain tui` needs", INSTALL) from None
-    from tui import resuming
+    from runtime.explaining import resuming
     from tui.memory import Memory
 
     app = Brain(Memory(context.home, settings, context.environ), question=" ".join(args.words), theme=args.theme)

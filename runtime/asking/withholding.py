@@ -24,6 +24,7 @@ SHOWING = (
     "why",
     "trace",
     "export",
+    "share",
     "inbox",
     "explain",
     "injected",

@@ -54,7 +54,7 @@ def handoff(
     """
     if limit < _LEAST_TOKENS:
         raise BadInput(f"a handoff needs {_LEAST_TOKENS} tokens or more", f"brain handoff --tokens {TOKENS}")
-    row = _row(connection, config, session, cwd)
+    row = session_row(connection, config, session, cwd)
     data = read_or_none(row.file) if row.file else None
     if data is None:
         raise NotFound(f"the document of the session is gone: {uri(row.collection, row.path)}", "brain index", [])
@@ -118,8 +118,11 @@ def write(path: str, text: str) -> str:
     return target
 
 
-def _row(connection: apsw.Connection, config: Config, session: str, cwd: str) -> Row:
-    """Return the document of the session that is named, or of the newest one."""
+def session_row(connection: apsw.Connection, config: Config, session: str, cwd: str) -> Row:
+    """Return the document of the session that is named, else of the newest one of the project around ``cwd`` or of all.
+
+    Raises NotFound if there is none.
+    """
     if session:
         return resolve(connection, config, session)
     names = tuple(name for name, folder in config.collections.items() if folder.trust == "session")

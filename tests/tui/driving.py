@@ -16,10 +16,10 @@ pytest.importorskip("textual", reason="no textual: make dev")
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from runtime.explaining.resuming import Resume
 from tui.app import Brain
 from tui.memory import Memory
 from tui.pane import Pane
-from tui.resuming import Resume
 
 Keys: TypeAlias = "Pilot[Any]"
 _PATIENCE_S = 20.0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import BadInput
-from tui.resuming import Resume, missing_program, resume_of, run
+from runtime.explaining.resuming import Resume, missing_program, resume_of, run
 
 
 def test_a_folder_of_this_machine_is_quoted(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_command_runs_in_its_folder_and_its_exit_code_is_returned(tmp_path: 
 def test_an_interrupt_is_for_the_program_that_runs(tmp_path: Path) -> None:
     code = "import os, signal; os.kill(os.getppid(), signal.SIGINT); print(signal.getsignal(signal.SIGINT))"
     words = shlex.join([sys.executable, "-c", code])
-    program = f"from tui.resuming import Resume, run; raise SystemExit(run(Resume({words!r}, '')))"
+    program = f"from runtime.explaining.resuming import Resume, run; raise SystemExit(run(Resume({words!r}, '')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "default_int_handler" in done.stdout

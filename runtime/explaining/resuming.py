@@ -68,6 +68,17 @@ def run(resume: Resume) -> int:
         signal.signal(signal.SIGINT, before)
 
 
+def become(resume: Resume) -> None:
+    """Replace this process by the command, in its folder. Raises BadInput if it cannot be run."""
+    words = shlex.split(resume.command)
+    try:
+        if resume.folder:
+            os.chdir(resume.folder)
+        os.execvp(words[0], words)  # noqa: S606  # no shell; the id is one word (see above)
+    except OSError as error:
+        raise BadInput(f"cannot run {words[0]}: {error.strerror}", resume.line, quotes=True) from None
+
+
 def to_multiplexer(text: str, environ: Mapping[str, str]) -> None:
     """Give ``text`` to tmux, if this is one of its panes: as it is set up by default, it drops OSC 52 of programs."""
     program = shutil.which("tmux") if environ.get("TMUX") else None
