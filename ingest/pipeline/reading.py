@@ -77,26 +77,22 @@ class Reading:
     )
 
     def __init__(self, path: str, raw: RawStore) -> None:
-        self.path = path
-        self.raw = raw
+        self.path, self.raw, self.stays = path, raw, False
+        self.skipped = self.withheld = self.digest = ""
+        self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.parts: dict[str, Any] = {}
         self.passed: dict[str, Any] = {}
+        self.taken: set[str] = set()
+        self.excluded: set[str] = set()
+        self.failed: Failure | None = None
         self.failures: list[Failure] = []
         self.failed_reasons: dict[str, int] = {}
-        self.failed: Failure | None = None
-        self.skipped = ""
-        self.stays = False
-        self.taken: set[str] = set()
-        self.withheld = ""
-        self.excluded: set[str] = set()
         self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
         self.marks: dict[str, str] = {}
         self.dropped: dict[str, int] = {}
-        self.consumed = self.size = self.mtime_ns = self.inode = 0
-        self.digest = ""
 
     def stat(self, status: os.stat_result) -> None:
         """Remember what the file was like."""

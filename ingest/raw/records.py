@@ -81,20 +81,13 @@ class Records:
     def __init__(
         self, stream: BinaryIO, path: str, limit: int = MAX_LINE, sink: Sink | None = None, redact: bool = True
     ) -> None:
-        self._sink = sink
+        self._stream, self._path, self._limit = stream, path, limit
+        self._sink, self._redact = sink, redact
         # Made with the first record that may hold a secret: most files have none.
         self._carried: Carried | None = None
-        self._redact = redact
-        self._stream = stream
-        self._path = path
-        self._limit = limit
         self._hash = hashlib.sha256()
-        self.found = 0
-        self.head = b""
-        self.opens_block = False
-        self.consumed = 0
-        self.size = 0
-        self.tail = 0
+        self.found = self.consumed = self.size = self.tail = 0
+        self.head, self.opens_block = b"", False
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
 

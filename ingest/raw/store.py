@@ -262,11 +262,7 @@ class SourceFile:
     __slots__ = ("inode", "mtime_ns", "path", "size", "skip")
 
     def __init__(self, path: str, size: int, mtime_ns: int, inode: int, skip: str) -> None:
-        self.path = path
-        self.size = size
-        self.mtime_ns = mtime_ns
-        self.inode = inode
-        self.skip = skip
+        self.path, self.size, self.mtime_ns, self.inode, self.skip = path, size, mtime_ns, inode, skip
 
 
 def walk(

@@ -194,10 +194,7 @@ def _oldest_first(each: SessionBuilder) -> tuple[str, int, str]:
 
 
 def _latest(values: Iterable[str]) -> str:
-    found = ""
-    for value in values:
-        found = value or found
-    return found
+    return next(filter(None, reversed([*values])), "")
 
 
 def _tokens(copies: list[SessionBuilder]) -> int | None:
@@ -217,6 +214,8 @@ def _usage(copies: list[SessionBuilder]) -> list[str]:
     for each in copies:
         for record, spent in each.spent.items():
             records[record] = max(spent, records.get(record, spent), key=lambda counts: (sum(counts[1:]), counts))
+    if not records:
+        return []
     models = set[str]().union(*(each.models for each in copies))
     only = next(iter(models)) if len(models) == 1 else "unknown"
     totals: dict[str, list[int]] = {}

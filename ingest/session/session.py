@@ -90,13 +90,8 @@ class Event:
     count = 0
 
     def __init__(self, kind: str, text: str, at: str, record: str, message: str, call: str, chain: str) -> None:
-        self.kind = kind
-        self.text = text
-        self.at = at
-        self.record = record
-        self.message = message
-        self.call = call
-        self.chain = chain
+        self.kind, self.text, self.at, self.record = kind, text, at, record
+        self.message, self.call, self.chain = message, call, chain
 
 
 def identity(event: Event) -> str:
