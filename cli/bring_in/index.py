@@ -90,11 +90,13 @@ def run(args: Args, context: Context) -> int:
 
 def _index(args: Args, context: Context, roots: list[str], progress: Progress | None) -> dict[str, Any]:
     from core import config
+
+    settings = config.load(context.home)
     from runtime.capture.indexing import index
 
     return index(
         context.home,
-        config.load(context.home),
+        settings,
         source=args.source,
         roots=roots or None,
         trust_stat=args.new,
