@@ -91,6 +91,17 @@ def test_a_facet_narrows_the_search(browser: Browser) -> None:
         assert browser.json(f"/search.json?q=tide&{given}", 400)["error"] == "bad_input"
 
 
+def test_a_facet_with_one_value_says_where_all_hits_are_from(stocked: Shelf, browser: Browser) -> None:
+    for number in (1, 2):
+        stocked.put("brain", f"gull-{number}.md", "a gull", date=_NOON + number, source="codex", project="/code/gulls")
+    page = browser.get("/?q=gull")
+    alike = page[page.index("<h2>All of them</h2>") : page.index("</aside>")]
+    for value, name in (("codex", "source"), ("gulls", "project"), ("brain", "collection"), ("Mar 2026", "month")):
+        assert f'{value} <span class="count">{name}</span>' in alike
+    assert "<h2>source</h2>" not in page
+    assert "<h2>source</h2>" in browser.get("/?q=gull&source=codex")
+
+
 def test_without_an_answer_the_page_says_so(browser: Browser) -> None:
     assert browser.json("/search.json?q=zeppelin")["error"] == "no_results"
     assert "Nothing in memory matches" in browser.get("/?q=zeppelin")

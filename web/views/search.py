@@ -96,6 +96,8 @@ def _answered(visit: Visit, question: str, pool: Pool) -> Page:
         "kept": _kept(visit),
         "wanted": wanted,
         "weighed": found.weighed,
+        # A facet with one value narrows nothing, and still says where the answer is from.
+        "alike": {name: each[0] for name, each in envelope["facets"].items() if len(each) == 1 and not chosen[name]},
         "how": how(envelope),
         "preface": preface(envelope),
         "nothing": nothing(envelope, narrowed)[1 if narrowed else 0 :],
