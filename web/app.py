@@ -104,7 +104,11 @@ class Site:
         """Return the application, guarded."""
         kept = self._kept
         times, files_view = Times(kept), files.Files(kept)
-        searching, listing, well = search.Search(self._pool, kept, times), projects.Projects(kept), health.Health(kept)
+        searching, listing, well = (
+            search.Search(self._pool, kept, times),
+            projects.Projects(kept, times),
+            health.Health(kept),
+        )
         self._counted = [searching.view, times.year, listing.index, files_view.index, well.view]
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(resources("web") / "static")))]
         for path, twin, view in (
@@ -118,7 +122,7 @@ class Site:
             ("/file/{path:path}", "/file/{path:path}.json", files.view),
             ("/eval", "/eval.json", evaluation.view),
             ("/project", "/project.json", listing.index),
-            ("/project/{project:path}", "/project/{project:path}.json", projects.view),
+            ("/project/{project:path}", "/project/{project:path}.json", listing.view),
             ("/health", "/health.json", well.view),
             ("/injected", "/injected.json", injected.view),
             ("/inbox", "/inbox.json", inbox.view),

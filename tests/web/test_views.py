@@ -232,6 +232,17 @@ def test_a_project_lists_what_was_done_there(browser: Browser) -> None:
     browser.get("/project/ferry?until=later", 400)
 
 
+def test_a_project_shows_its_own_year(stocked: Shelf, browser: Browser) -> None:
+    stocked.put("brain", "gull.md", "gulls", date=clock.now() - 3600, project="/code/gulls")
+    stocked.put("brain", "crab.md", "crabs", date=clock.now() - 3600, project="/code/crabs")
+    page = browser.get("/project/code/gulls")
+    assert Judge(page).faults == []
+    assert "1 day of the past year · 1 session<" in page
+    assert "?project=%2Fcode%2Fgulls" in page
+    assert "of the past year" not in browser.get("/project/code/gulls?until=2027-01-01T00:00:00Z")
+    browser.get("/project/", 400)
+
+
 def test_health_shows_the_last_examination_and_how_fast_answers_are(home: Home, browser: Browser) -> None:
     assert browser.json("/health.json")["doctor"] == {"at": None, "findings": []}
     log = Path(home.logs, "doctor.log")

@@ -56,12 +56,12 @@ class Times:
         }
         return Page("time", str(envelope["year"]), envelope, more, "recent", {"n_hits": len(envelope["days"])})
 
-    def past_year(self, visit: Visit) -> dict[str, Any]:
+    def past_year(self, visit: Visit, project: str = "") -> dict[str, Any]:
         """Return the squares of the 53 weeks up to today as ``map``, and the ``totals`` of their days.
 
         Empty while they are counted for the first time.
         """
-        return self._kept.get(visit.home, "past year", lambda: _past_year(visit), spare={})
+        return self._kept.get(visit.home, f"past year {project}", lambda: _past_year(visit, project), spare={})
 
     def day(self, visit: Visit) -> Page:
         """Show one day."""
@@ -91,12 +91,12 @@ class Times:
         return Page("day", envelope["day"], envelope, more, "recent", {"n_hits": len(envelope["items"])})
 
 
-def _past_year(visit: Visit) -> dict[str, Any]:
+def _past_year(visit: Visit, project: str) -> dict[str, Any]:
     today = date.fromtimestamp(visit.now)
     first = today - timedelta(days=today.weekday() + 52 * 7)
     known: dict[str, dict[str, int]] = {}
     for year in sorted({first.year, today.year}):
-        known |= activity.year(visit.home, visit.config, year)["days"]
+        known |= activity.year(visit.home, visit.config, year, project)["days"]
     days = {day: counts for day, counts in known.items() if first.isoformat() <= day <= today.isoformat()}
     return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
 
