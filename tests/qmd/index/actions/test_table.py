@@ -39,6 +39,14 @@ def test_actions_follow_their_document(tmp_path: Path) -> None:
     assert subjects(connection) == ["make three"]
 
 
+def test_a_document_without_a_list_any_more_has_no_action(tmp_path: Path) -> None:
+    connection, folder = indexed(tmp_path, {"a.md": SESSION.format(target="one")})
+    without = SESSION.replace("- Bash: make {target}", "Nothing was run.")
+    write(Path(folder.path), {"a.md": without}, age_s=30)
+    run(connection, folder)
+    assert subjects(connection) == []
+
+
 def test_copies_of_one_text_have_their_own_actions(tmp_path: Path) -> None:
     connection, folder = indexed(tmp_path, {"a.md": SESSION.format(target="x"), "b.md": SESSION.format(target="x")})
     assert subjects(connection) == ["make x", "make x"]
