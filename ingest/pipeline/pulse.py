@@ -2,8 +2,7 @@
 
 Each run leaves in ``state/pulse/<source>`` which folders it read and what they looked like. A folder with the same
 mtime has no new files; the files most recently at work are the ones that may have grown. A place of a source that no
-run
-has read yet is read exactly. A session that is resumed after weeks in a folder without any new file is found by the
+run has read yet is read exactly. A session that is resumed after weeks in a folder without any new file is found by the
 next run alone.
 """
 

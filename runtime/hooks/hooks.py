@@ -80,13 +80,13 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
 
     Raises BrainError and OSError if not even the note could be made.
     """
+    from ingest.registry import settled
+
     path = transcript(given)
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput("what the hook's input names as transcript is no file", _WRITER)
     folder = given.get("cwd")
     cwd = folder if isinstance(folder, str) else ""
-    from ingest.registry import settled
-
     config = settled(home)
     reason = excluded(home, path, cwd, config=config)
     if reason:

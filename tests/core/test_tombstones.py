@@ -12,7 +12,8 @@ import pytest
 from core import config
 from core.errors import EngineMissing
 from core.home import Home
-from core.tombstones import FILE, Tombstones, by_content, digests, is_by_content
+from core.tombstones import FILE, MARK, Tombstones, by_content, digests, is_by_content
+from ingest.policy import FORGETTING
 from ops.backup import backup, packing
 from ops.sync import sync
 from runtime.capture.indexing import index
@@ -111,3 +112,9 @@ def test_a_tombstone_by_content_is_known_for_any_source() -> None:
     assert is_by_content(mark)
     assert digests([mark, ("toy", "u2"), ("toy", "session\tagent")], "toy") == {"abc", "def"}
     assert not is_by_content(("toy", "session\tagent"))
+
+
+def test_a_run_looks_for_the_files_that_say_that_something_was_forgotten(home: Home) -> None:
+    Tombstones(home).add([("claude", "a")])
+    assert set(FORGETTING) == {FILE, MARK}
+    assert all(Path(home.state, name).exists() for name in FORGETTING)
