@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from core.speed import Pace
+from core.processes.speed import Pace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

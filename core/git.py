@@ -12,7 +12,7 @@ from os.path import exists, join
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from core import child
+from core.processes import child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

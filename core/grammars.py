@@ -23,7 +23,8 @@ LANGUAGES = {
 # A longer text, in bytes, is more likely a program's output than anyone's code, and parsing it takes seconds.
 MAX_TEXT = 2 * 1024 * 1024
 
-# Bounds for a child process (``core.worker``) that parses a text. Real code of MAX_TEXT takes half a second and 90 MB.
+# Bounds for a child process (``core.processes.worker``) that parses a text. Real code of MAX_TEXT takes half a second
+# and 90 MB.
 MEMORY = 512 << 20
 TIMEOUT_S = 120.0
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from core.child import run
+from core.processes.child import run
 from ops.checks.finding import CheckContext, Finding
 from ops.install import program
 from runtime.resident import starting

@@ -13,11 +13,11 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, redaction, telemetry
-from core.child import run
 from core.config import load
 from core.errors import BrainError
 from core.files import read_or_none, write_atomic
 from core.home import make_private
+from core.processes.child import run
 from core.text import one_line
 from ops.checks.finding import FAILING
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from core import child, clock
+from core import clock
 from core.errors import BrainError
 from core.files import read_or_none
+from core.processes import child
 from ops.checks.finding import CheckContext, Finding
 from ops.install import hooks, installed, installing, skills, wired_files
 from ops.install.agents import BY_NAME, SKILLS

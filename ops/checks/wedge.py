@@ -21,8 +21,8 @@ from core.home import resolve
 if __name__ == "__main__":  # as a file: the packages are above this folder
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from core.child import run
 from core.document import split
+from core.processes.child import run
 from ops.checks.finding import CheckContext, Finding
 from ops.install import program
 

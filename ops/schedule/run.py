@@ -11,11 +11,12 @@ import time
 from os.path import expanduser, isdir, join
 from typing import TYPE_CHECKING, Any
 
-from core import child, clock
+from core import clock
 from core.errors import INTERNAL, LOCKED, OK, TIMEOUT, BrainError, EngineMissing, LockContention
 from core.files import FileLock, read_or_none, write_atomic
 from core.home import PRIVATE_FILE, make_private
-from core.speed import on_battery
+from core.processes import child
+from core.processes.speed import on_battery
 from core.text import one_line
 from ops.install import program
 from ops.schedule.files import Setting, command_line

@@ -16,8 +16,9 @@ from os.path import isdir, join
 from shlex import quote, split
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from core import child, git
+from core import git
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal, LockContention, Refused
+from core.processes import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config import EMBEDDERS, embedder
 from core.errors import BadInput
-from core.speed import Pace
+from core.processes.speed import Pace
 from qmd import ecma, trust
 from qmd.app.projects import trusted
 from qmd.app.searching import wanted

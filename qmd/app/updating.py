@@ -11,7 +11,7 @@ from os.path import relpath
 
 from core import git
 from core.home import users_umask
-from core.speed import Pace
+from core.processes.speed import Pace
 from qmd import trust
 from qmd.app.output import Exit
 from qmd.app.projects import trusted
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from core.child import Done
+    from core.processes.child import Done
     from qmd.app.session import Session
     from qmd.settings import Collection
 

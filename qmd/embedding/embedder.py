@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from core import clock
 from core.errors import EngineMissing, EngineTimeout, LockContention, Refused
 from core.files import FileLock
+from core.processes.speed import Load
 from core.redaction.outgoing import Outgoing
-from core.speed import Load
 from qmd.embedding import targets
 from qmd.embedding.provider import quantise
 from qmd.embedding.remote import Remote

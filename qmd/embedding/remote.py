@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout
+from core.processes.within import within
 from core.redaction.outgoing import outgoing
-from core.within import within
 from qmd.embedding import cutting, onnx
 from qmd.embedding.wire import (
     OPENAI,

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from core import child
 from core.errors import BadInput, EngineMissing, EngineTimeout, Internal
+from core.processes import child
 from qmd.embedding import onnx
 from qmd.generation import llm_worker
 

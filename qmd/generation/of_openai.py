@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from core.processes.within import within
 from core.text import one_line
-from core.within import within
 from qmd.embedding.wire import OPENAI, Endpoint, Nonsense, TextRefused, check_url, openai_key
 
 if TYPE_CHECKING:

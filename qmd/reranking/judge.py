@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BrainError, EngineTimeout
-from core.within import within
+from core.processes.within import within
 from qmd.reranking.reranker import TIMEOUT_S, configured, make
 from qmd.search import llm_cache
 from qmd.vectors.models import cache_key

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from core.worker import Worker
+    from core.processes.worker import Worker
 
 AUTO = "auto"
 REGEX = "regex"
@@ -117,7 +117,7 @@ def breaks(text: str, language: str) -> list[Break]:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_TEXT:
         return []
-    from core.worker import Ended, Exceeded
+    from core.processes.worker import Ended, Exceeded
 
     request = {"text": base64.b64encode(data).decode(), "language": language}
     try:
@@ -131,7 +131,7 @@ def breaks(text: str, language: str) -> list[Break]:
 @cache
 def _worker() -> Worker:
     """Return the process that parses, for all threads of this one, because a hostile text stalls a grammar."""
-    from core.worker import Worker
+    from core.processes.worker import Worker
 
     worker = Worker("qmd.vectors.syntax:answer", memory=grammars.MEMORY, timeout_s=grammars.TIMEOUT_S)
     atexit.register(worker.close)

@@ -152,7 +152,7 @@ class ForeignAsker(Asker):
         return join(self.home.state, "qmd")
 
     def _search(self, question: str, request: Request, deadline: float, timeout: float) -> list[_Answer]:
-        from core import child
+        from core.processes import child
 
         argv = [self._program, "search", "--json", "--index", _CONFIG, "-n", str(request.limit)]
         for name in dict.fromkeys(request.collections):

@@ -18,8 +18,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core import child
 from core.errors import BadInput, BrainError, EngineMissing
+from core.processes import child
 from core.text import one_line
 from qmd.embedding.wire import OPENAI, Busy, Endpoint, Overloaded, Unreachable, check_url, openai_key
 from qmd.generation import of_llm

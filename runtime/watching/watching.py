@@ -15,8 +15,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import clock as dates
-from core import speed
 from core.errors import LOCKED
+from core.processes import speed
 from runtime.watching.places import Place, is_database, places
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from core.worker import Ended, Exceeded, Worker
+from core.processes.worker import Ended, Exceeded, Worker
 from ingest.sources.articles import fields as article_fields
 
 if TYPE_CHECKING:

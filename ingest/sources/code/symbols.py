@@ -10,7 +10,7 @@ import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import grammars
-from core.worker import Ended, Exceeded, Worker
+from core.processes.worker import Ended, Exceeded, Worker
 
 if TYPE_CHECKING:
     from tree_sitter import Node

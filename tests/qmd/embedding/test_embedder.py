@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.errors import EngineTimeout, Internal, Refused
-from core.speed import Load
+from core.processes.speed import Load
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.index import spaces

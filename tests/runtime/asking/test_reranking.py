@@ -13,7 +13,7 @@ import pytest
 from core.config import load
 from core.errors import BadInput, EngineMissing, EngineTimeout
 from core.home import Home, shipped
-from core.within import within
+from core.processes.within import within
 from qmd.reranking import judge
 from qmd.search.hybrid import best_chunk
 from qmd.search.search import Hit

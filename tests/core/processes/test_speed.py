@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from core import speed
-from core.speed import Pace
+from core.processes import speed
+from core.processes.speed import Pace
 
 
 class Run:

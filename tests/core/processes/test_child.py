@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core import child
+from core.processes import child
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def _script(code: str, *words: str) -> list[str]:
@@ -135,7 +135,8 @@ def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_the_whole_family(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "pids"
-    code = "import sys; from core import child; child.run([sys.executable, '-c', *sys.argv[1:]], timeout_s=300)"
+    run = "from core.processes.child import run; run([sys.executable, '-c', *sys.argv[1:]], timeout_s=300)"
+    code = f"import sys; {run}"
     with subprocess.Popen(
         _script(code, _FAMILY, str(file)), cwd=ROOT, stderr=subprocess.DEVNULL, env={**os.environ}
     ) as ours:

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from core import worker as module
 from core.errors import Internal
-from core.worker import Ended, Exceeded, Worker
+from core.processes import worker as module
+from core.processes.worker import Ended, Exceeded, Worker
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    with Worker("tests.core.working:work", memory=256 << 20, timeout_s=60, cpu_s=30) as made:
+    with Worker("tests.core.processes.working:work", memory=256 << 20, timeout_s=60, cpu_s=30) as made:
         yield made
 
 
@@ -53,7 +53,7 @@ def test_what_exceeds_a_bound_costs_one_request(
 
 
 def test_memory_is_bounded_where_the_system_does_not_bound_it(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Worker("tests.core.working:work", memory=40 << 30, timeout_s=60, cpu_s=30) as unbounded:
+    with Worker("tests.core.processes.working:work", memory=40 << 30, timeout_s=60, cpu_s=30) as unbounded:
         unbounded.ask({})
         unbounded._memory = 256 << 20
         monkeypatch.setattr(module, "_LOOK_S", 0.001)
@@ -62,7 +62,10 @@ def test_memory_is_bounded_where_the_system_does_not_bound_it(worker: Worker, mo
 
 
 def test_a_child_that_only_waits_is_given_up() -> None:
-    with Worker("tests.core.working:work", memory=256 << 20, timeout_s=1.0) as waiting, pytest.raises(Exceeded):
+    with (
+        Worker("tests.core.processes.working:work", memory=256 << 20, timeout_s=1.0) as waiting,
+        pytest.raises(Exceeded),
+    ):
         waiting.ask({"kind": "sleep"})
 
 
@@ -78,7 +81,7 @@ def test_an_exception_is_raised_here_with_its_text(worker: Worker) -> None:
     assert worker.ask({})["pid"] == before
 
 
-@pytest.mark.parametrize("function", ["tests.core.nothing:work", "tests.core.working:nothing"])
+@pytest.mark.parametrize("function", ["tests.core.processes.nothing:work", "tests.core.processes.working:nothing"])
 def test_a_child_that_cannot_start_is_no_fault_of_the_request(function: str) -> None:
     with Worker(function, memory=256 << 20, timeout_s=60) as made, pytest.raises(Internal, match="can be started"):
         made.ask({})

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.errors import BadInput, EngineTimeout
-from core.within import within
+from core.processes.within import within
 
 
 def test_what_comes_in_time_is_returned() -> None:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # -P: nothing is imported from the folder that the user happens to be in.
-_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from core.worker import serve; serve(*sys.argv[1:])"
+_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from core.processes.worker import serve; serve(*sys.argv[1:])"
 _READY = b"ready\n"
 _MOST_ANSWER = 64 << 20
 _START_S = 60.0
