@@ -236,7 +236,7 @@ def decision(moment: Moment, memory: Memory) -> Line | None:
     if not chosen:
         return None
     past, document = chosen[0]
-    if noted and len({each.kind for each, _ in noted}) > 1:
+    if len(noted) > 1 and _contradicts(chosen[0], noted[1:]):
         return None  # one note decides for it, one against: a person has to settle that
     if noted:
         verb = "decided" if past.kind == "decision" else "rejected"
@@ -248,6 +248,19 @@ def decision(moment: Moment, memory: Memory) -> Line | None:
     else:
         text = f"on {_day(past.at)} the user was asked and chose: {_quoted(past.subject)}"
     return Line(DECISION, f"{document.id}:{past.number}", text, past, document)
+
+
+def _contradicts(newest: tuple[Action, Document], others: Found) -> bool:
+    """Return True if a note for something meets one against it, or notes contradict each other in their words."""
+    from runtime.validity import CONTRADICTED, validity
+
+    if any(each.kind != newest[0].kind for each, _ in others):
+        return True
+    claims = [
+        validity.Claim(document.id, "", past.at, [(1, past.subject)], negative=past.kind == "rejection")
+        for past, document in (newest, *others)
+    ]
+    return any(side.state == CONTRADICTED for side in validity.judge(claims).get(newest[1].id, ()))
 
 
 # In the order in which they are tried: the first line is the one that is given.

@@ -17,12 +17,16 @@ _SHARED = 0.6
 _LEAST_SHARED = 2
 # Words that the older statement has beyond the subject: its value. Letters of a name before its number.
 _MOST_OTHER, _LEAST_NAME = 2, 3
+# The share of their words that two wordings of one question have in common.
+_SAME_QUESTION = 0.8
 # With a word more on each side, so many of the words are the same.
 _NEARLY, _LEAST_NEARLY = 0.75, 3
 
 
 def relation(older: Statement, newer: Statement) -> str:
     """Return what the newer statement makes of the older one: SUPERSEDED, CONTRADICTED, "" if both can hold."""
+    if older.is_answer or newer.is_answer:
+        return SUPERSEDED if _other_answer(older, newer) else ""
     if _gives_up(older, newer):
         return SUPERSEDED
     if older.negative != newer.negative:
@@ -44,6 +48,16 @@ def _gives_up(older: Statement, newer: Statement) -> bool:
     subject = (newer.words - newer.old - newer.value) & older.words
     rest = newer.subject - newer.old
     return bool(subject) or not rest or not (older.subject - given)
+
+
+def _other_answer(older: Statement, newer: Statement) -> bool:
+    """Return True if the same question, or nearly, got another answer."""
+    if not (older.is_answer and newer.is_answer) or older.value <= newer.value or newer.value <= older.value:
+        return False
+    if older.subject == newer.subject:
+        return True
+    common = older.subject & newer.subject
+    return len(common) >= _LEAST_SHARED and len(common) >= _SAME_QUESTION * len(older.subject | newer.subject)
 
 
 def _same_claim(older: Statement, newer: Statement) -> bool:

@@ -107,11 +107,12 @@ class Statement:
     ``kind`` is how the value belongs to the subject: ``is``, ``to``, ``use`` or ``""`` (there is no value, or a name
     alone). ``typed`` are the parts of the value that are numbers, days or names, ``named`` those of the statement.
     ``negative``: it forbids or denies. ``universal``: it denies that somebody ever did something. ``changes``: it says
-    itself that something is no more as it was.
+    itself that something is no more as it was. ``is_answer``: it is a question, its subject, with the answer to it.
     """
 
     __slots__ = (
         "changes",
+        "is_answer",
         "kind",
         "named",
         "negative",
@@ -139,7 +140,7 @@ class Statement:
         answered: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> None:
         """Read the tokens; ``answered`` are those of a question and of its answer: its subject and its value."""
-        self.text = text
+        self.text, self.is_answer = text, answered is not None
         self.negative = _is_negative(tokens)
         self.changes = not _CHANGES.isdisjoint(tokens) or _was_changed(tokens) or "any more" in " ".join(tokens)
         self.universal = tokens[0] in ("i", "we", "nobody") and not {"never", "nobody", "ever"}.isdisjoint(tokens)

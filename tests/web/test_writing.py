@@ -254,6 +254,17 @@ def test_a_conflict_is_settled_by_its_user(home: Home, browser: Browser) -> None
     browser.post("/inbox", {**given, "fresh": fresh(browser.get("/inbox"))}, 400)
 
 
+def test_both_sides_of_a_conflict_may_hold_and_each_choice_has_a_key(home: Home, browser: Browser) -> None:
+    sides = [capture(home, "Use tables for tides", type=kind, project="ferry", why=kind) for kind in ("decision",)]
+    sides.append(capture(home, "Use tables for tides", type="rejected", project="ferry", why="gulls", force=True))
+    page = browser.get("/why")
+    assert all(f'class="key{key}"' in page for key in (1, 2, 3))
+    given = {"holds": sides[0].entry_id, "yields": sides[1].entry_id, "both": "1"}
+    browser.post("/inbox", {**given, "fresh": fresh(page)}, 303)
+    assert "to settle" not in browser.get("/why")
+    assert not any(entries.find(home, each.entry_id).field("superseded_by") for each in sides)
+
+
 def test_forgetting_says_that_another_run_goes_on(
     home: Home, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,9 @@ const KEYS = {
   y: () => document.querySelector("button.copy")?.click(),
   n: () => location.assign("/inbox#text"),
   w: () => document.querySelector(".hit.current .reject")?.click(),
+  1: () => document.querySelector('.conflict .key1')?.click(),
+  2: () => document.querySelector('.conflict .key2')?.click(),
+  3: () => document.querySelector('.conflict .key3')?.click(),
   "?": () => help.showModal(),
 };
 

@@ -16,7 +16,7 @@ from core.config import load
 from core.home import Home
 from core.redaction import shown_value
 from runtime.asking import agents
-from runtime.capture import indexing
+from runtime.capture import inbox, indexing
 from runtime.capture.capture import capture
 from runtime.mcp import tools, words
 from runtime.mcp.server import Service
@@ -391,3 +391,15 @@ def test_an_abstention_says_that_nothing_is_relevant_enough_and_what_waits() -> 
     said = words.nothing(envelope, {})
     assert said.startswith("Nothing relevant enough was found in memory.")
     assert "3 wait to be embedded" in said
+
+
+def test_contradictory_notes_are_listed_with_both_sides(memory: Home) -> None:
+    assert call(memory, "brain_why", conflicts=True).structured_content["error"] == "no_results"
+    for kind in ("decision", "rejected"):
+        inbox.write(memory, "Redis for the job queue", type=kind, project="/srv/ferry")
+    result = call(memory, "brain_why", conflicts=True)
+    (found,) = result.structured_content["conflicts"]
+    assert [side["type"] for side in found["sides"]] == ["rejected", "decision"]
+    said = text(result)
+    assert said.count("Redis for the job queue") == 2
+    assert "only the user settles one" in said
