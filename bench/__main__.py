@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.agents import guard, handover, hooks, recall
-from bench.asking import ask, coverage, locomo, tui, warm, web
+from bench.asking import ask, blame, coverage, locomo, tui, warm, web
 from bench.embedding import embed, vectors
 from bench.indexing import chrome, code, engine, index, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
@@ -23,6 +23,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "hooks": (hooks.measure, recall.measure),
     "guard": (guard.measure,),
     "handover": (handover.measure,),
+    "blame": (blame.measure,),
     "coverage": (coverage.measure,),
     "index": (index.measure,),
     "qmd": (engine.measure,),

@@ -19,7 +19,7 @@ from qmd.index.catalogue import Filters
 from runtime.asking.envelope import age, uri
 from runtime.explaining.file_history import mentions, spellings
 from runtime.work.edits import Edited, given_path, of_file, path_of, with_traces
-from runtime.work.present import CHANGED, Present, ranges, state
+from runtime.work.present import CHANGED, Present, owners, ranges, state
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -100,17 +100,18 @@ def _blamed(scope: Scope, path: str, first: int, last: int) -> dict[str, Any]:
     sessions: dict[str, _Session] = {}
     for each in actions:
         sessions.setdefault(scope.origin(each.document).session, _Session()).actions.append(each)
-    taken: set[int] = set()
-    # Newest first: a line that was written again is no longer the earlier session's.
+    claims: list[tuple[Trace, Found]] = []
+    whose: list[_Session] = []
     for edited in with_traces(scope, actions, _READ):
         session = sessions[scope.origin(edited.action.document).session]
         pairs = ((change, present.look(change)) for change in reversed(edited.changes))
         looked = [(change, found) for change, found in pairs if found is not None]
         session.edits.append((edited, looked))
-        for line in (line for _, found in looked for line in found.lines):
-            if line not in taken:
-                taken.add(line)
-                session.lines.append(line)
+        claims += looked
+        whose += [session] * len(looked)
+    taken = owners(claims)
+    for line, place in taken.items():
+        whose[place].lines.append(line)
     wanted = range(first, last + 1)
     ranked = sorted(
         sessions.values(),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.files import read_or_none
 from core.redaction import clean as redacted
-from runtime.work.traces import MOST_PAIRS, is_telling, keys
+from runtime.work.traces import is_comparable, is_telling, keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +113,7 @@ class Present:
     def _runs(self, after: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return (line of the file, place in ``after``, number of lines) of the runs that both have, from 0."""
         lines, index = self.lines or [], self._index()
-        if len(lines) * len(after) <= MOST_PAIRS:
+        if is_comparable(lines, after):
             blocks = SequenceMatcher(None, lines, after, autojunk=False).get_matching_blocks()
             return [(block.a, block.b, block.size) for block in blocks if block.size]
         counts: dict[str, int] = {}
@@ -163,6 +163,21 @@ def state(looked: Iterable[tuple[Trace, Found]]) -> str | None:
         taken.update(change.removed)
         is_all_new = is_all_new or change.is_whole
     return _state(kept, lost) if kept or lost else None
+
+
+def owners(looked: Sequence[tuple[Trace, Found]]) -> dict[int, int]:
+    """Return line of the file → place in ``looked`` of the change that wrote it; ``looked`` is newest first.
+
+    The newest change has a line. A whole file, written over one that is not known, has only what no other change has:
+    most of its lines were there before.
+    """
+    found: dict[int, int] = {}
+    weak = [place for place, (change, _) in enumerate(looked) if change.is_whole and change.spans["before"] is None]
+    strong = [place for place in range(len(looked)) if place not in set(weak)]
+    for place in (*strong, *reversed(weak)):
+        for line in looked[place][1].lines:
+            found.setdefault(line, place)
+    return found
 
 
 def ranges(lines: Sequence[int]) -> list[list[int]]:

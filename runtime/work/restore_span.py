@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EDITS = "edits"
 # Documents whose raw records are read, newest first.
-_READ = 60
+_READ = 25
 # Characters of a text in a list.
 _SHOWN = 100
 

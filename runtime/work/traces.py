@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 # A change of how traces are made or stored makes the cached ones void.
 _FORM = 1
-# Two texts with more pairs of lines are compared by their beginning and end alone.
-MOST_PAIRS = 1_000_000
+# Pairs of lines, of all and of equal ones, up to which two texts are compared line by line: seconds for a text that
+# repeats two lines a thousand times.
+_MOST_PAIRS, _MOST_EQUAL = 1_000_000, 50_000
 # Letters and digits of a line that tells one place from another.
 _TELLING = 8
 
@@ -84,7 +86,7 @@ def difference(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], 
     while last < most - first and before[-1 - last] == after[-1 - last]:
         last += 1
     old, new = before[first : len(before) - last], after[first : len(after) - last]
-    if not old or not new or len(old) * len(new) > MOST_PAIRS:
+    if not old or not new or not is_comparable(old, new):
         return list(range(first, len(after) - last)), list(old)
     written: list[int] = []
     removed: list[str] = []
@@ -93,6 +95,14 @@ def difference(before: Sequence[str], after: Sequence[str]) -> tuple[list[int], 
             written += range(first + start, first + end)
             removed += old[low:high]
     return written, removed
+
+
+def is_comparable(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return True if two texts are short enough, and repeat few enough lines, to be compared line by line."""
+    if len(one) * len(other) > _MOST_PAIRS:
+        return False
+    counts = Counter(other)
+    return sum(counts[line] for line in one) <= _MOST_EQUAL
 
 
 def packed(traces: Iterable[Trace]) -> bytes:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ingest.pipeline.edit_log import Change
-from runtime.work.present import CHANGED, GONE, LARGEST, UNCHANGED, Present, ranges, state
-from runtime.work.traces import Trace, difference, is_telling, key, packed, trace, unpacked
+from runtime.work.present import CHANGED, GONE, LARGEST, UNCHANGED, Present, owners, ranges, state
+from runtime.work.traces import Trace, difference, is_comparable, is_telling, key, packed, trace, unpacked
 
 FILE = "import os\n\n\ndef first(value):\n    return value + 1\n\n\ndef second(value):\n    return value + 2\n"
 
@@ -98,6 +98,19 @@ def test_a_long_file_is_compared_by_what_both_have_once(tmp_path: Path) -> None:
     assert len(found.lines) >= 2990
 
 
+def test_a_text_that_repeats_its_lines_is_not_compared_pair_by_pair(tmp_path: Path) -> None:
+    lines = [f"the repeated line {number % 2}" for number in range(999)]
+    assert not is_comparable(lines, lines)
+    path = tmp_path / "a.py"
+    path.write_text("\n".join([*lines, "a line of its own", *lines]))
+    found = Present(str(path)).look(
+        change("", "\n".join(["another line altogether", *lines[::-1], "a line of its own"]))
+    )
+    assert found is not None
+    assert found.state == CHANGED
+    assert 1000 in found.lines
+
+
 def test_only_what_differs_is_an_edits_own() -> None:
     assert difference(["a", "b", "c", "d"], ["a", "B", "c", "D"]) == ([1, 3], ["b", "d"])
 
@@ -129,6 +142,17 @@ def test_traces_come_back_from_the_cache_without_any_text() -> None:
 @pytest.mark.parametrize("data", [b"", b"junk", packed([])[:-3], b"x\x9c\x03\x00\x00\x00\x00\x01"])
 def test_a_damaged_cache_counts_as_none(data: bytes) -> None:
     assert unpacked(data) is None
+
+
+def test_a_file_written_over_an_unknown_one_has_only_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("the first line of all\nthe second line of all\nthe third line of all\n")
+    newest = change(None, path.read_text(), is_whole=True)
+    edit = change("", "the second line of all\n")
+    oldest = change(None, "the first line of all\n", is_whole=True)
+    present = Present(str(path))
+    looked = [(each, found) for each in (newest, edit, oldest) if (found := present.look(each)) is not None]
+    assert owners(looked) == {1: 2, 2: 1, 3: 0}
 
 
 def test_lines_become_ranges() -> None:
