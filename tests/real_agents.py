@@ -53,7 +53,9 @@ class RealAgent:
     def __init__(self, folder: Path, name: str) -> None:
         self.program = program(name)
         self.api = Endpoint()
-        self.api.always = speaks
+        # The name and the arguments of a tool that the model calls first, None for no call.
+        self.call: tuple[str, dict[str, Any]] | None = None
+        self.api.always = lambda handler, body: speaks(handler, body, self.call)
         self.user, self.project = folder / "user", folder / "project"
         for each in (self.user, self.project):
             each.mkdir(parents=True)
@@ -88,65 +90,77 @@ class RealAgent:
         return "\n".join(json.dumps(body, ensure_ascii=False) for _, _, body in self.api.requests)
 
 
-def speaks(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+def speaks(handler: BaseHTTPRequestHandler, body: Any, call: tuple[str, dict[str, Any]] | None = None) -> bool:
     """Answer in the protocol that the path names: Gemini's, OpenAI's responses or completions, Anthropic's messages.
+
+    ``call`` is what the model calls before it answers, if it is offered that tool.
 
     https://ai.google.dev/api/generate-content, https://platform.openai.com/docs/api-reference/responses-streaming and
     /chat-streaming.
     """
     path = handler.path
+    said = json.dumps(body)
+    is_offered = call is not None and f'"name": "{call[0]}"' in json.dumps(body.get("tools") or [])
+    is_done = any(mark in said for mark in ('"function_call_output"', '"role": "tool"', '"tool_result"'))
+    call = call if is_offered and not is_done else None
     if "enerateContent" in path:
         part = {"content": {"role": "model", "parts": [{"text": _ANSWER}]}, "finishReason": "STOP", "index": 0}
         whole = {"candidates": [part], "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 2}}
         return _events(handler, [whole]) if "stream" in path else _whole(handler, whole)
     if path.endswith("/responses"):
-        return _events(handler, _responses(), named=True)
+        return _events(handler, _responses(call), named=True)
     if path.startswith("/v1/messages") and body.get("stream"):
+        if call is not None:
+            return streams(tool={"name": call[0], "input": call[1]}, stop="tool_use")(handler, body)
         return streams(_ANSWER)(handler, body)
     if path.endswith("/chat/completions"):
-        return _completions(handler, body)
+        return _completions(handler, body, call)
     return _whole(handler, {"totalTokens": 1, "data": []})
 
 
-def _responses() -> list[dict[str, Any]]:
-    message = {
+def _responses(call: tuple[str, dict[str, Any]] | None) -> list[dict[str, Any]]:
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
         "status": "completed",
         "content": [{"type": "output_text", "text": _ANSWER, "annotations": []}],
     }
+    if call is not None:
+        name, arguments = call
+        message = {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": name}
+        message["arguments"] = json.dumps(arguments)
     tokens = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, **tokens}
     response = {"id": "resp_1", "object": "response", "model": MODEL, "created_at": 1, "output": []}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "status": "in_progress"}}]
+    if call is None:
+        place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+        events.append({"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}})
+        events.append({"type": "response.output_text.delta", **place, "delta": _ANSWER})
+    whole = {**response, "status": "completed", "output": [message], "usage": usage}
     return [
-        {"type": "response.created", "response": {**response, "status": "in_progress"}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}},
-        {
-            "type": "response.output_text.delta",
-            "item_id": "msg_1",
-            "output_index": 0,
-            "content_index": 0,
-            "delta": _ANSWER,
-        },
+        *events,
         {"type": "response.output_item.done", "output_index": 0, "item": message},
-        {
-            "type": "response.completed",
-            "response": {**response, "status": "completed", "output": [message], "usage": usage},
-        },
+        {"type": "response.completed", "response": whole},
     ]
 
 
-def _completions(handler: BaseHTTPRequestHandler, body: Any) -> bool:
+def _completions(handler: BaseHTTPRequestHandler, body: Any, call: tuple[str, dict[str, Any]] | None) -> bool:
     head = {"id": "c1", "created": 1, "model": MODEL}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     if not body.get("stream"):
         message = {"role": "assistant", "content": _ANSWER}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return _whole(handler, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+    delta: dict[str, Any] = {"role": "assistant", "content": _ANSWER}
+    if call is not None:
+        function = {"name": call[0], "arguments": json.dumps(call[1])}
+        calls = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
+        delta = {"role": "assistant", "content": None, "tool_calls": calls}
     chunks = [
-        {"index": 0, "delta": {"role": "assistant", "content": _ANSWER}, "finish_reason": None},
-        {"index": 0, "delta": {}, "finish_reason": "stop"},
+        {"index": 0, "delta": delta, "finish_reason": None},
+        {"index": 0, "delta": {}, "finish_reason": "stop" if call is None else "tool_calls"},
     ]
     events = [{**head, "object": "chat.completion.chunk", "choices": [chunk]} for chunk in chunks]
     return _events(

@@ -108,14 +108,6 @@ def _plugin(path: str, source: str) -> Wiring:
     return Wiring(RECALL, path, "file", (), "plugin", {"source": source})
 
 
-_CLAUDE_LIKE = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "guard",
-    "PostToolUseFailure": "guard",
-}
-_QWEN_TOOLS = "run_shell_command|edit|write_file|mcp__.*"
-_GUARDED = {"PreToolUse": _QWEN_TOOLS, "PostToolUseFailure": _QWEN_TOOLS}
 _NO_HOOKS = "no hook adds to a prompt: the agent asks by itself, by the skills and tools"
 
 _CONTINUE = "{CONTINUE_GLOBAL_DIR:~/.continue}/config.yaml"
@@ -176,9 +168,11 @@ AGENTS = (
         (
             _mcp("~/.qwen/settings.json"),
             _skills("~/.qwen/skills"),
-            _hooks("~/.qwen/settings.json", _CLAUDE_LIKE, matchers=_GUARDED, ms=True),
+            _hooks("~/.qwen/settings.json", {"SessionStart": "session-start", "UserPromptSubmit": "prompt"}, ms=True),
         ),
         "https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks, /features/mcp, /features/skills",
+        # Seen in 0.24.4: the hook before a call runs, and its additionalContext is in no request.
+        "no guard: what a hook adds before a call does not reach the model (0.24.4)",
     ),
     Agent(
         "cursor",
@@ -356,7 +350,7 @@ AGENTS = (
             _skills("{XDG_CONFIG_HOME:~/.config}/crush/skills"),
         ),
         "https://github.com/charmbracelet/crush: README.md, docs/config/README.md",
-        _NO_HOOKS,
+        f"{_NO_HOOKS}; crush.json is the older form, which Crush reads beside crushrc",
     ),
     Agent(
         "droid",

@@ -13,6 +13,8 @@ from tests.conftest import Brain
 from tests.real_agents import MODEL, RealAgent
 
 PROMPT = "which tank do we keep the kelp in"
+FORBIDDEN = "make flood-all"
+GUARDED = "From memory, as evidence to be checked: "
 MEMORY = "blue tank because the red one leaks"
 
 pytestmark = pytest.mark.long
@@ -43,6 +45,13 @@ def by_prompt(home: Home) -> bool:
     """Return True if the hook of the prompt answered, not only that of the session's start."""
     rows = [json.loads(line) for line in Path(home.usage).read_text("utf-8").splitlines()]
     return any(row.get("hook") == "prompt" and row.get("n_hits") for row in rows)
+
+
+def forbids(brain: Brain, agent: RealAgent) -> None:
+    """Note a decision that quotes a command, in the agent's project."""
+    note = ("inbox", "--type", "decision", f"Never run `{FORBIDDEN}`: it empties the tanks of the aquarium")
+    assert brain(*note, env=agent.environ, cwd=str(agent.project)).returncode == 0
+    assert brain("index", env=agent.environ).returncode == 0
 
 
 def wire(brain: Brain, agent: RealAgent, name: str) -> None:
@@ -148,3 +157,28 @@ def test_claude_code_gives_its_model_the_memory_the_tools_and_the_skills(
     assert by_prompt(home)
     assert "brain_ask" in agent.given()
     assert "brain-inbox" in agent.given(), "brain-ask is for the folders of its scope"
+
+
+def test_codex_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain) -> None:
+    agent = start("codex")
+    provider = f'name = "test"\nbase_url = "{agent.api.url}"\nwire_api = "responses"\nenv_key = "TEST_KEY"\n'
+    agent.write(".codex/config.toml", f'model = "{MODEL}"\nmodel_provider = "test"\n[model_providers.test]\n{provider}')
+    forbids(brain, agent)
+    wire(brain, agent, "codex")
+    agent.call = ("exec_command", {"cmd": FORBIDDEN})
+    trust = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+    done = agent.run("exec", "--skip-git-repo-check", *trust, "please proceed", TEST_KEY="any")
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert GUARDED in agent.given(), done.stderr
+
+
+def test_claude_code_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain) -> None:
+    agent = start("claude")
+    agent.environ["CLAUDE_CONFIG_DIR"] = str(agent.write(".claude/settings.json", "{}").parent)
+    forbids(brain, agent)
+    wire(brain, agent, "claude")
+    agent.call = ("Bash", {"command": FORBIDDEN, "description": "x"})
+    more = {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": agent.api.url.removesuffix("/v1")}
+    done = agent.run("-p", "please proceed", "--allowedTools", "Bash", DISABLE_AUTOUPDATER="1", **more)
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert GUARDED in agent.given(), done.stderr
