@@ -69,7 +69,7 @@ def outcome(sentence: str, *, by_person: bool) -> str:
     text = straight(sentence)
     if by_person and (CORRECTS.search(text) or REFUSES.search(text)) and not NOT_REJECTED.search(text):
         return REJECTED
-    if _GIVES_UP.search(text) and not _AHEAD.search(text):
+    if _GIVES_UP.search(text) and not _AHEAD.search(text) and not SUPPOSES.search(text):
         return GIVEN_UP
     if REJECTS.search(text) and not SUPPOSES.search(text) and not NOT_REJECTED.search(text):
         return REJECTED

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 TRIES = "tries"
 # Sessions on the topic that are read, and characters of them: a person waits.
 _SESSIONS, _CHARACTERS = 16, 4_000_000
-# Words of a pasted plan that the search takes.
-_MOST_WORDS = 40
+# Words and characters of a pasted plan that the search takes.
+_MOST_WORDS, _LONGEST = 40, 1_000
 _MOST_COMMANDS = 3
 # Characters of a command that may say what it is about.
 _HEAD = 160
@@ -47,7 +47,7 @@ def tried(home: Home, config: Config, topic: str, **within: Any) -> dict[str, An
     that says so, and ``validity``: ``state``, what took its place, and the files and dependencies that changed since.
     """
     topic = encodable(topic)
-    asked = validate(" ".join(topic.split()[:_MOST_WORDS]), literal=True)
+    asked = validate(" ".join(topic.split()[:_MOST_WORDS])[:_LONGEST], literal=True)
     return answer(home, config, lambda scope: _tried(scope, asked, topic_stems(topic)), TRIES, **within)
 
 
@@ -107,7 +107,9 @@ def _commands(scope: Scope, wanted: frozenset[str], documents: Iterable[int]) ->
 def _statements(scope: Scope, wanted: frozenset[str]) -> Iterator[Attempt]:
     """Yield the decisions and rejections on the topic: of notes, distillates, answers and refused calls."""
     for each in table.statements(scope.connection, scope.since):
-        how_far = share(wanted, stems(each.subject), stems(each.note))
+        # A reason alone that has the words is about something else.
+        own = stems(each.subject)
+        how_far = share(wanted, own, stems(each.note)) if wanted & own else 0.0
         if how_far and scope.holds(each.document):
             result = REJECTED if each.kind == REJECTION else DECIDED
             yield Attempt(

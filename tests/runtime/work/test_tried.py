@@ -136,6 +136,18 @@ def test_reasoning_and_quotes_tell_nothing(shelf: Shelf) -> None:
     assert told(shelf, "sqlite connection pool") == []
 
 
+def test_a_refusal_whose_reason_alone_has_the_words_is_about_something_else(shelf: Shelf) -> None:
+    said = "## [2] user · 2026-05-02 08:00\n\nThe sqlite connection pool fails."
+    refused = f"- Bash: git push\n  rejected by the user\n\n{said}"
+    did(shelf, "s", f"I push.\n\n{refused}\n")
+    assert told(shelf, "sqlite connection pool") == []
+
+
+def test_a_long_plan_without_spaces_is_cut(shelf: Shelf, brain: Brain) -> None:
+    talk(shelf, "s", REQUEST, WORK, ("user", "Perfect."))
+    assert brain("tried", "-", stdin="x" * 50_000).returncode == 67
+
+
 @pytest.mark.parametrize("topic", ["", "  ", "\n"])
 def test_an_empty_topic_is_refused(shelf: Shelf, topic: str) -> None:
     with pytest.raises(BadQuery):
