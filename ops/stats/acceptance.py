@@ -264,7 +264,7 @@ def _agents(home: Home, rows: list[dict[str, Any]], thresholds: Mapping[str, flo
     agents.
     """
     record = installed.read(home)
-    surfaces = {kind: sorted(record[kind]) for kind in ("hooks", "skills") if record[kind]}
+    surfaces = {kind: sorted(record[kind]) for kind in ("hooks", "skills", "files") if record[kind]}
     asked = [row for row in rows if row.get("surface") in _AGENTS and row["event"] in USES]
     recalls = [row for row in rows if row["event"] == "hook" and row.get("n_hits")]
     count = len(asked) + len(recalls)
