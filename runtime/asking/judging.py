@@ -43,6 +43,7 @@ def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
     """
     project, kind, successor, entry = hit.texts("project", "type", "superseded_by", "session_id")
     title, heard = hit.title, []
+    together = hit.fields.get("holds_with")
     if not hit.is_clean:
         from core.redaction import shown
 
@@ -64,6 +65,7 @@ def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
         negative=kind == "rejected",
         entry=entry or "",
         successor=successor or "",
+        holds_with=together if isinstance(together, list) else (),
     )
 
 

@@ -36,7 +36,8 @@ def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: di
     for at, found in enumerate(envelope["decisions"]):
         successor = "" if found["standing"] else found["superseded_by"] or ""
         lines = [(found["line"] or 1, found["title"])]
-        claims.append(_claim(("decision", at), found, found, lines, entry=found["entry_id"] or "", successor=successor))
+        own = {"entry": found["entry_id"] or "", "successor": successor, "holds_with": found["holds_with"]}
+        claims.append(_claim(("decision", at), found, found, lines, **own))
     for at, found in enumerate(envelope["evidence"]):
         for number, said in enumerate(found["statements"]):
             lines = [(found["line"], said["text"])]
@@ -60,7 +61,7 @@ def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: di
 
 
 def _claim(
-    key: object, found: dict[str, Any], said: dict[str, Any], lines: list[tuple[int, str]], **more: str
+    key: object, found: dict[str, Any], said: dict[str, Any], lines: list[tuple[int, str]], **more: Any
 ) -> Claim:
     """Return a claim of a result ``found``; ``said`` has its type, and by whom and when it was said."""
     date = clock.parse_iso(_iso(said.get("date") or "")) or clock.parse_iso(found["date"]) or 0

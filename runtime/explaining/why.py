@@ -233,7 +233,7 @@ def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
 
 
 def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
-    alternatives = hit.fields.get("alternatives")
+    alternatives, together = hit.fields.get("alternatives"), hit.fields.get("holds_with")
     found = {
         **_item(hit, config, now),
         "entry_id": hit.field("session_id"),
@@ -244,6 +244,7 @@ def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, 
         "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
         "supersedes": hit.field("supersedes"),
         "superseded_by": hit.field("superseded_by"),
+        "holds_with": [str(each) for each in together] if isinstance(together, list) else [],
     }
     return found if hit.is_clean else as_shown(found)
 

@@ -254,6 +254,8 @@ def _contradicts(newest: tuple[Action, Document], others: Found) -> bool:
     """Return True if a note for something meets one against it, or notes contradict each other in their words."""
     from runtime.validity import CONTRADICTED, validity
 
+    settled = _together(newest[1])
+    others = [each for each in others if (each[1].field("session_id") or "") not in settled]
     if any(each.kind != newest[0].kind for each, _ in others):
         return True
     claims = [
@@ -261,6 +263,12 @@ def _contradicts(newest: tuple[Action, Document], others: Found) -> bool:
         for past, document in (newest, *others)
     ]
     return any(side.state == CONTRADICTED for side in validity.judge(claims).get(newest[1].id, ()))
+
+
+def _together(document: Document) -> list[str]:
+    """Return the ids of notes that hold with this one, as a person said; the newer of two notes names the older."""
+    found = document.fields.get("holds_with")
+    return [str(each) for each in found] if isinstance(found, list) else []
 
 
 # In the order in which they are tried: the first line is the one that is given.

@@ -27,12 +27,13 @@ class Claim:
     ``key`` names the result that shows the claim; claims of one key never contradict each other. ``lines`` are (line,
     text) of what a person says in it. ``project`` is "" if none is known.
     ``heard`` are (line, text) of what an agent said: a person's later words may replace that, never the reverse.
-    ``negative``: it says what was rejected. ``successor`` is what took its place, as its own document says.
+    ``negative``: it says what was rejected. ``entry`` is its id, ``successor`` the id of what took its
+    place, and ``holds_with`` are ids of entries that hold all the same, as its own document says.
     """
 
     __slots__ = (
-        "_heard", "_lines", "_negative", "_older", "_read", "at", "entry", "is_said", "key", "project", "successor",
-        "uri",
+        "_heard", "_lines", "_negative", "_older", "_read", "at", "entry", "holds_with", "is_said", "key", "project",
+        "successor", "uri",
     )  # fmt: skip
 
     def __init__(
@@ -47,9 +48,11 @@ class Claim:
         negative: bool = False,
         entry: str = "",
         successor: str = "",
+        holds_with: Iterable[str] = (),
     ) -> None:
         self.key, self.uri, self.at = key, uri, at
         self.project, self.entry, self.successor = project.rstrip("/"), entry, successor
+        self.holds_with = frozenset(holds_with)
         self.is_said = bool(lines := list(lines))
         # Read when they are compared: most claims have none to be compared with.
         self._lines, self._heard, self._negative = lines, list(heard), negative
@@ -103,7 +106,8 @@ def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
     is the other's side. Claims of different projects are left alone.
     """
     found: dict[object, list[Side]] = {}
-    ordered = sorted(claims, key=lambda claim: claim.at)[-_MOST:]
+    # Entries of one second are told apart by their ids, which sort by time.
+    ordered = sorted(claims, key=lambda claim: (claim.at, claim.entry))[-_MOST:]
     for place, newer in enumerate(ordered):
         for older in ordered[:place]:
             if older.key == newer.key or not _may_meet(older, newer):
@@ -152,6 +156,8 @@ def words(validity: dict[str, Any]) -> str:
 
 
 def _may_meet(older: Claim, newer: Claim) -> bool:
+    if older.entry in newer.holds_with or newer.entry in older.holds_with:
+        return False  # a person said that both hold
     return older.project == newer.project and not (older.entry and older.entry == newer.entry)
 
 

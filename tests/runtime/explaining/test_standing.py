@@ -76,3 +76,11 @@ def test_only_files_that_are_there_or_that_the_session_touched_are_named(home: H
         assert named_files(connection, text, str(tmp_path)) == [str(tmp_path / "a.py")]
     finally:
         connection.close()
+
+
+def test_decisions_that_a_person_let_hold_together_are_both_current(home: Home) -> None:
+    shelf = Shelf(home)
+    note(shelf, "n1", "The login timeout is 30 seconds", OLD, "/srv/api")
+    note(shelf, "n2", "The login timeout is 90 seconds", NEW, "/srv/api", holds_with=["n1"])
+    assert states(shelf, "login") == {"n1": "current", "n2": "current"}
+    assert {hit["validity"]["state"] for hit in shelf.ask("login timeout")["hits"]} == {"current"}

@@ -54,3 +54,17 @@ def test_a_successor_decides_before_words_and_changed_files_after_them() -> None
     assert validity.words(found) == "code changed since: /srv/api/a.py"
     assert validity.verdict(None, ())["state"] == "unknown"
     assert validity.verdict(None, (), known=True)["state"] == "current"
+
+
+def test_what_a_person_let_hold_together_is_left_alone() -> None:
+    older = claim("a", "The timeout is 30 seconds.", 1, entry="n1")
+    newer = claim("b", "The timeout is 90 seconds.", 2, entry="n2", holds_with=["n1"])
+    assert validity.judge([older, newer]) == {}
+
+
+def test_entries_of_one_second_are_in_the_order_of_their_ids() -> None:
+    claims = [
+        claim("b", "The timeout is 90 seconds.", 1, entry="t-e6b"),
+        claim("a", "The timeout is 30 seconds.", 1, entry="t-60a"),
+    ]
+    assert list(validity.judge(claims)) == ["a"]
