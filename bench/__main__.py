@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.agents import guard, handover, hooks, recall
-from bench.asking import ask, blame, coverage, locomo, tui, warm, web
+from bench.asking import ask, blame, coverage, locomo, tui, warm, web, work
 from bench.embedding import embed, vectors
 from bench.indexing import chrome, code, engine, index, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
@@ -24,6 +24,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "guard": (guard.measure,),
     "handover": (handover.measure,),
     "blame": (blame.measure,),
+    "work": (work.measure,),
     "coverage": (coverage.measure,),
     "index": (index.measure,),
     "qmd": (engine.measure,),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.index.actions.action import Action
+    from qmd.index.actions.table import Session
     from runtime.work.scope import Scope
 
 FIXES, ERRORS = "fixes", "errors"
@@ -231,24 +232,27 @@ def _is_step(action: Action) -> bool:
 
 
 def _friction(scope: Scope) -> dict[str, Any]:
-    counted_errors = table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS)
+    known = table.sessions(scope.connection)
     frequent: list[tuple[int, int, str, dict[int, int]]] = []
-    scope.load({document for documents in counted_errors.values() for document in documents})
-    for error, documents in counted_errors.items():
-        kept = _counts(scope, documents)
-        sessions = len({scope.origin(each).session for each in kept})
+    for error, documents in table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS).items():
+        kept = {document: count for document, count in documents.items() if scope.holds(document)}
+        sessions = len({known[each].session for each in kept})
         if sessions >= LEAST_SESSIONS:
             frequent.append((-sessions, -sum(kept.values()), error, kept))
     frequent.sort(key=lambda each: each[:3])
-    shown = [_recurring(scope, *each) for each in frequent[: scope.limit]]
+    shown = [_recurring(scope, known, *each) for each in frequent[: scope.limit]]
     return {"different": len(frequent), ERRORS: shown}
 
 
-def _recurring(scope: Scope, sessions: int, count: int, error: str, documents: dict[int, int]) -> dict[str, Any]:
+def _recurring(
+    scope: Scope, known: dict[int, Session], sessions: int, count: int, error: str, documents: dict[int, int]
+) -> dict[str, Any]:
     """Return one error of ``brain friction``; ``sessions`` and ``count`` are negative."""
+    # An answer with a document that the redaction policy may hide a part of is cleaned as a whole.
+    scope.load(each for each in documents if not known[each].is_clean)
     agents: dict[str, int] = {}
     for document, failures in documents.items():
-        source = scope.origin(document).source
+        source = known[document].source
         agents[source] = agents.get(source, 0) + failures
     newest = _kept(scope, table.with_error(scope.connection, (error,), scope.since, _MOST_FAILURES))
     best = max((_result(scope, each) for each in newest[:_LOOKED_AT]), key=_worth)
@@ -257,7 +261,7 @@ def _recurring(scope: Scope, sessions: int, count: int, error: str, documents: d
         "failures": -count,
         "sessions": -sessions,
         "agents": dict(sorted(agents.items(), key=lambda each: -each[1])),
-        "projects": sorted({scope.origin(each).project for each in documents} - {""})[:5],
+        "projects": sorted({known[each].project for each in documents} - {""})[:5],
         "fix": {**best, "validity": _validity(scope, best, newest)} if best["held"] else None,
         **scope.place(newest[0]),
     }

@@ -9,6 +9,7 @@ from core.text import encodable, one_line
 from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, OK
 from qmd.index.actions.normal_forms import command, programs
+from qmd.index.actions.table import Asked
 from runtime.asking.request import echoed, project_glob
 from runtime.validity import CURRENT, UNKNOWN
 from runtime.validity.validity import words as holding
@@ -44,46 +45,50 @@ def how(home: Home, config: Config, words: list[str], **within: Any) -> dict[str
 def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
     parsed = command(" ".join(words))
     name = parsed.tool or words[0]
-    rest = [word for word in words if word.rpartition("/")[2] != name]
+    rest = tuple(word for word in words if word.rpartition("/")[2] != name)
     project = project_glob(scope.project) if scope.project else ""
-    groups = table.runs(scope.connection, name, scope.since, rest, project)
-    if not groups:  # the program is not the first of its command line
+    asked = Asked(name, rest, scope.since)
+    active = table.activity(scope.connection, asked, project)
+    if not active:  # the program is not the first of its command line
         others = table.commands_with(scope.connection, words, scope.since)
-        keys = [key for key, text in others.items() if name in programs(text)]
-        groups = table.runs_of_keys(scope.connection, keys, scope.since, project)
-    newest: dict[str, tuple[bool, int]] = {}
-    for group in groups:
-        newest[group.project] = max(_last(group), newest.get(group.project, (False, 0)))
-    here = {each for each in newest if scope.is_here(each)}
-
-    # Commands of a project by their worth, then projects: fewer comparisons than of both at once.
-    groups.sort(key=lambda group: (group.ok, group.worked_at or group.at, group.key), reverse=True)
-    order = sorted(newest, key=lambda name: (name in here, newest[name], name), reverse=True)
-    places = {name: place for place, name in enumerate(order)}
-    found = sorted(groups, key=lambda group: places[group.project])
-    if not scope.project:
-        found = _spread(found)
+        asked = Asked(name, (), scope.since, tuple(key for key, text in others.items() if name in programs(text)))
+        active = table.activity(scope.connection, asked, project) if asked.keys else {}
+    # The project in which the question was asked comes first, then the one in which the program last succeeded.
+    order = sorted(
+        active,
+        key=lambda each: (
+            scope.is_here(each),
+            active[each].worked_at > 0,
+            active[each].worked_at or active[each].at,
+            each,
+        ),
+        reverse=True,
+    )
+    found = _spread(scope, asked, order)
     return {
         "tool": echoed(" ".join(words)),
-        "runs": sum(each.ok + each.failed + each.unknown for each in groups),
-        "failed": sum(each.failed for each in groups),
-        "different": len({each.key for each in groups}),
+        "runs": sum(each.runs for each in active.values()),
+        "failed": sum(each.failed for each in active.values()),
+        "different": table.different(scope.connection, asked, project) if active else 0,
         RESULTS: [_shown(scope, each) for each in found[: scope.limit]],
     }
 
 
-def _last(group: Runs) -> tuple[bool, int]:
-    return group.ok > 0, group.worked_at or group.at
-
-
-def _spread(groups: list[Runs]) -> list[Runs]:
-    """Return the first groups of each project, then the others."""
-    counts: dict[str, int] = {}
+def _spread(scope: Scope, asked: Asked, projects: list[str]) -> list[Runs]:
+    """Return the first commands of each project, then the others, of as many projects as the limit needs."""
+    most = scope.limit if scope.project else _A_PROJECT
     first: list[Runs] = []
     rest: list[Runs] = []
-    for group in groups:
-        counts[group.project] = counts.get(group.project, 0) + 1
-        (first if counts[group.project] <= _A_PROJECT else rest).append(group)
+    while projects and len(first) < scope.limit:
+        need = max(1, (scope.limit - len(first)) // most + 1)
+        chosen, projects = projects[:need], projects[need:]
+        groups: dict[str, list[Runs]] = {each: [] for each in chosen}
+        for runs in table.runs(scope.connection, asked, chosen):
+            groups[runs.project].append(runs)
+        for each in chosen:
+            groups[each].sort(key=lambda group: (group.ok, group.worked_at or group.at, group.key), reverse=True)
+            first += groups[each][:most]
+            rest += groups[each][most:]
     return first + rest
 
 

@@ -103,3 +103,16 @@ def test_commands_of_two_projects_are_counted_apart(shelf: Shelf) -> None:
     did(shelf, "b", "- Bash: make lint\n  ! Exit code 2\n", ago=1, project="/u/x/web")
     found = {each["project"]: (each["ok"], each["failed"]) for each in ask(shelf, "make")["commands"]}
     assert found == {"/u/x/api": (2, 0), "/u/x/web": (0, 1)}
+
+
+def test_a_limit_is_filled_from_as_many_projects_as_it_needs(shelf: Shelf) -> None:
+    for number in range(7):
+        calls = "".join(f"- Bash: make t{number}{each}\n" for each in range(6 if number < 2 else 1))
+        did(shelf, f"s{number}", calls, ago=number + 1, project=f"/u/x/p{number}")
+    envelope = ask(shelf, "make", limit=10)
+    places = [each["project"].rpartition("/")[2] for each in envelope["commands"]]
+    assert places == ["p0"] * 4 + ["p1"] * 4 + ["p2", "p3"]
+    assert (envelope["runs"], envelope["different"]) == (17, 17)
+    assert len(ask(shelf, "make", limit=17)["commands"]) == 17
+    inside = ask(shelf, "make", limit=10, project="p1")
+    assert ([each["project"] for each in inside["commands"]], inside["different"]) == (["/u/x/p1"] * 6, 6)
