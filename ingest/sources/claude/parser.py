@@ -502,14 +502,12 @@ class ClaudeSession(SessionBuilder):
             self.put(PROMPT, words, at, uuid)
 
     def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str) -> None:
-        call = string(block.get("tool_use_id"))
-        self.ran.add(call)
+        self.ran.add(call := string(block.get("tool_use_id")))
         self.edited(call, result)
         found = outcome(block, result, wants_plan=call in self._planless)
         if found.agent and (call in self._asked or found.agent not in self.links):
             kind, _, task = self._asked.pop(call, "\t").partition("\t")
-            kind = kind or found.agent_type
-            self.links[found.agent] = f"{kind}\t{task}"
+            self.links[found.agent] = f"{kind or found.agent_type}\t{task}"
         if found.note:
             self.put(RESULT, found.note, at, uuid, "", call)
         self.prompt(found.said, at, uuid)
@@ -567,9 +565,8 @@ class ClaudeSession(SessionBuilder):
     def _queue(self, record: dict[str, Any]) -> None:
         """Take a prompt typed while the assistant worked; before 2.1.101 no other record may show that it was sent."""
         operation = record.get("operation")
-        at = moment(record.get("timestamp"))
         if operation == "enqueue":
-            self._prompt_queued(record.get("content"), at, "")
+            self._prompt_queued(record.get("content"), moment(record.get("timestamp")), "")
         elif operation == "popAll":
             # Back in the input line: the prompt that is sent in the end is a record of its own.
             taken = plain(record.get("content"))
