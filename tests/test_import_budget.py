@@ -56,6 +56,7 @@ OURS = {
     "runtime.dates.dates",
     "runtime.asking.envelope",
     "qmd.search.quoting",
+    "runtime.asking.deciding",
     "runtime.asking.judging",
     "runtime.asking.request",
     "runtime.validity",
@@ -75,8 +76,6 @@ WARM = (
 }
 # Needed only before an answer is empty: the kind of the question, and why nothing was found.
 BEFORE_NOTHING = {"core.counting", "runtime.asking.absence", "runtime.asking.route"}
-# Needed only if a word of the question is in no hit.
-FOR_A_MISSING_WORD = {"runtime.asking.naming"}
 # fcntl is the lock of the telemetry row.
 STANDARD = {"__future__", "_bisect", "_json", "bisect", "fcntl", "gc", "math"}
 # What apsw would import besides itself, `collections` and all that imports, `core.jsonb` spares it.
@@ -178,13 +177,13 @@ def test_what_apsw_is_spared_everybody_else_still_gets_whole() -> None:
 def test_a_question_imports_nothing_that_is_not_on_the_list(indexed: Home, words: tuple[str, ...]) -> None:
     imported = of_brain("ask", "--json", *words, codes=(0, 67))
     assert "apsw" in imported
-    assert imported - OURS - STANDARD - OF_APSW - BEFORE_NOTHING - FOR_A_MISSING_WORD == set()
+    assert imported - OURS - STANDARD - OF_APSW - BEFORE_NOTHING == set()
 
 
 @pytest.mark.parametrize("question", ["getUserName", "海象在哪里"])
 def test_words_that_must_be_taken_apart_cost_re_and_no_more(indexed: Home, question: str) -> None:
     imported = of_brain("ask", "--json", question, codes=(0, 67))
-    extra = imported - OURS - STANDARD - OF_APSW - BEFORE_NOTHING - FOR_A_MISSING_WORD
+    extra = imported - OURS - STANDARD - OF_APSW - BEFORE_NOTHING
     assert {name.partition(".")[0] for name in extra} <= OF_RE | {"qmd"}
 
 

@@ -62,7 +62,7 @@ COMMAND = Command(
         Option("--until", metavar="DATE", help="only what began by the end of DATE"),
         Option("--timeout", metavar="S", help="give up after S seconds, exit code 66 (10)", convert=seconds),
         Option("--mode", metavar="MODE", help="auto, lex (words), vec (meaning), hybrid or time (auto)", convert=_mode),
-        Option("--min-score", metavar="X", help="what must speak for an answer, 0 to 1 (0.16)", convert=_score),
+        Option("--min-score", metavar="X", help="let only this much evidence be enough, 0 to 1", convert=_score),
         Option("--rerank", help="have the configured reranker order the best candidates"),
         Option("--no-rerank", help="do not, where collections.yml says to"),
         Option("--strict", help='qmd\'s own query language: terms ANDed, "phrases", -exclusions'),

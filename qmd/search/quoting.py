@@ -142,42 +142,65 @@ class Question:
             _stem(word): spelled.get(word, word) for word in [word for word in telling if word not in _EMPTY] or telling
         }
 
-    def unmentioned(self, text: str, among: Iterable[str]) -> list[str]:
-        """Return the stems of ``among`` that ``text`` has in no form."""
+    def mentioned(self, text: str) -> set[str]:
+        """Return the stems that ``text`` has in any form."""
         lower = text.lower()
         lower = lower if len(lower) == len(text) else text
-        return [stem for stem in among if next(_occurrences(lower, text, stem), None) is None]
+        return {stem for stem in self.stems if next(_occurrences(lower, text, stem), None) is not None}
 
 
 def quote(
     text: str, question: Question, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False
 ) -> list[Quote]:
-    """Return the lines of a session's document that answer best, at most ``room`` characters with their speakers.
+    """Return the lines of a session's document that answer best (``Reading.quotes``)."""
+    return Reading(text, question).quotes(room, piece, meant=meant)
 
-    ``piece`` is the passage or the exchange (start, end) that the search found, ``meant``: by meaning rather than by
-    words. The list is empty for a text without turns.
-    """
-    session = _Session(text, is_ascii=question.is_ascii)
-    if not session.starts:
-        return []
-    start, end = min(piece[0], len(text)), min(piece[1], len(text))
-    own, prompts = _matches(session, question)
-    best = session.exchanges(own)
-    told: list[int] = []
-    if meant and end:
-        found = session.first(max(0, session.turn(start)))
-        best, told = {found: 1.0}, list(session.result(found))[:_TOLD]
-    if start in session.starts:  # what is between an exchange's prompt and its outcome says no more than other lines
-        start = end = 0
-    lines = list(_candidates(session, question, own, prompts, (start, end), told))
-    page = _Page(session, question, room)
-    # Outcomes of the best exchanges first, then lines that the others add.
-    page.fill(
-        [(*line[:4], line[4] * best.get(session.first(session.turn(line[1])), 0.0)) for line in lines],
-        room - _FROM_BEST,
-    )
-    page.fill(lines)
-    return page.quotes
+
+class Reading:
+    """A document as it is read for a question: its turns, and the lines with the question's words."""
+
+    __slots__ = ("_own", "_prompts", "_question", "_session")
+
+    def __init__(self, text: str, question: Question) -> None:
+        self._session, self._question = _Session(text, is_ascii=question.is_ascii), question
+        self._own, self._prompts = _matches(self._session, question) if self._session.starts else ({}, {})
+
+    def exchanges(self) -> list[set[str]]:
+        """Return the stems of the question that each exchange has; a text without turns is one exchange."""
+        session = self._session
+        if not session.starts:
+            return [self._question.mentioned(session.text)]
+        held: dict[int, set[str]] = {}
+        for begin, words in self._own.items():
+            held.setdefault(session.first(session.turn(begin)), set()).update(words)
+        return list(held.values())
+
+    def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
+        """Return the lines that answer best, at most ``room`` characters with their speakers.
+
+        ``piece`` is the passage or the exchange (start, end) that the search found, ``meant``: by meaning rather than
+        by words. The list is empty for a text without turns.
+        """
+        session, question, own = self._session, self._question, self._own
+        if not session.starts:
+            return []
+        start, end = min(piece[0], len(session.text)), min(piece[1], len(session.text))
+        best = session.exchanges(own)
+        told: list[int] = []
+        if meant and end:
+            found = session.first(max(0, session.turn(start)))
+            best, told = {found: 1.0}, list(session.result(found))[:_TOLD]
+        if start in session.starts:  # between an exchange's prompt and its outcome no line says more than others
+            start = end = 0
+        lines = list(_candidates(session, question, own, self._prompts, (start, end), told))
+        page = _Page(session, question, room)
+        # Outcomes of the best exchanges first, then lines that the others add.
+        page.fill(
+            [(*line[:4], line[4] * best.get(session.first(session.turn(line[1])), 0.0)) for line in lines],
+            room - _FROM_BEST,
+        )
+        page.fill(lines)
+        return page.quotes
 
 
 class _Page:

@@ -432,6 +432,29 @@ class Ranking:
             key=lambda each: (each not in named, -scores[each], -scored[each].match_points, each),
         )
 
+    @property
+    def passages(self) -> int:
+        """How many passages the index has; 0 if no word matches."""
+        return self._passages
+
+    def rarities(self) -> dict[str, float]:
+        """Return how rare each term of the question is (0–1; 1: no passage has the term), by the term's name.
+
+        Among fewer than ``scoring.FEW_PASSAGES``, it is the rarity of the term's rarest word in general.
+        """
+        if self._held is not None:
+            from qmd.search.stems import RARITY, UNKNOWN
+
+            pairs = zip(self.terms.term, self.terms.stems, strict=True)
+            return {
+                self.terms.names[term]: max(RARITY.get(stem, UNKNOWN) for stem in stems) / UNKNOWN
+                for term, stems in reversed(list(pairs))
+            }
+        rows = self._passages or 1
+        most = scoring.idf(rows, 0.0)
+        found = zip(self.terms.names, self.query.frequencies, strict=True)
+        return {name: scoring.idf(rows, frequency) / most for name, frequency in found}
+
     def facets(self, fields: Sequence[str]) -> list[tuple[Any, ...]]:
         """Return (collection, month, how many, *fields) of all candidates (``catalogue.facets``). Raises apsw.Error."""
         return list(catalogue.facets(self._connection, self._filters, self.ranked(), fields))

@@ -78,13 +78,13 @@ class Meaning:
     in the others; ``limit`` documents are wanted.
 
     ``level`` is the cosine that questions without an answer reach, None if it is not known; ``whole``: every document
-    has its vectors.
+    has its vectors; ``by_model``: the model itself encoded the question, not a table fitted to it.
 
     Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
     None where it is to be looked up by whoever asks.
     """
 
-    __slots__ = ("_found", "_limit", "_vector", "default", "level", "space", "weights", "whole")
+    __slots__ = ("_found", "_limit", "_vector", "by_model", "default", "level", "space", "weights", "whole")
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Meaning:
         self._vector = vector
         self._found = found
         self.level: float | None = None
-        self.whole = True
+        self.whole, self.by_model = True, False
 
     def nearest(self, connection: apsw.Connection, filters: Filters, *, restricted: bool) -> Nearest:
         """Return ``nearest`` of the vector. Raises apsw.Error, EngineMissing if ``vec0`` is needed and missing."""

@@ -53,12 +53,6 @@ if TYPE_CHECKING:
 # From so many embedded documents on, comparing each vector takes longer than opening the index a second time.
 _MANY_EMBEDDED = 3_000
 _LONGEST_WAIT_MS = 2000
-# The least evidence for an answer that lacks a name of the question.
-_LEAST_UNNAMED = 0.2
-# How many hits are named when nothing clearly answers.
-_NEAREST = 3
-# The least evidence (0–1) for an answer; measured in docs/retrieval.md.
-DEFAULT_MIN_SCORE = 0.16
 _LEXICAL = "lexical: terms ORed, documents and passages scored together"
 # Errors of ``vec0`` and SQLite about damaged tables of vectors.
 _DAMAGED = (apsw.SQLError, apsw.CorruptError)
@@ -256,6 +250,7 @@ class Inquiry:
         evidence: float | None
         reranking: Reranking | None
         reranked: dict[str, Any] | None
+        chance: dict[str, float] | None
 
     def __init__(self, question: str, request: Request, deadline: store.Deadline, filters: Filters) -> None:
         self.question, self.request, self.deadline, self.filters = question, request, deadline, filters
@@ -267,10 +262,10 @@ class Inquiry:
         self.nearest: list[Hit] = []
         self.twins: dict[int, Hit] = {}
         self.validity: dict[int, dict[str, Any]] = {}
-        self.names: list[str] = []
         self.missing: list[str] = []
         self.no_day, self.abstained, self.reranks = "", False, False
-        self.span = self.boost = self.meaning = self.days = self.evidence = self.reranking = self.reranked = None
+        self.span = self.boost = self.meaning = self.days = None
+        self.evidence = self.chance = self.reranking = self.reranked = None
 
 
 # Before the index is read.
@@ -390,72 +385,11 @@ def explain_filters(asker: Asker, inquiry: Inquiry) -> None:
     inquiry.reason += f"; only {', '.join(f'{name} {value}' for name, _, value in inquiry.filters.fields)}"
 
 
-def abstain(asker: Asker, inquiry: Inquiry) -> None:
-    """Drop all hits if there is too little evidence for them.
+def decide(asker: Asker, inquiry: Inquiry) -> None:
+    """Let each hit show what answers, and drop all hits if there is too little evidence for an answer."""
+    from runtime.asking import deciding
 
-    A literal question is answered by whatever has its words, unless the request has a least score.
-    """
-    del asker
-    given = inquiry.request.min_score
-    least = DEFAULT_MIN_SCORE if given is None else given
-    if inquiry.evidence is None or inquiry.evidence >= least:
-        return
-    if given is None and inquiry.mode == "lex":
-        from runtime.asking import route
-
-        if route.kind(inquiry.question)[0] == route.LITERAL:
-            return
-    _drop_hits(inquiry)
-    inquiry.reason += (
-        f"; nothing relevant: what matches is worth {inquiry.evidence:.2f}, less than {least:.2f} (--min-score)"
-    )
-
-
-def _drop_hits(inquiry: Inquiry) -> None:
-    inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:_NEAREST], []
-
-
-def quote_answers(asker: Asker, inquiry: Inquiry) -> None:
-    """Let each session show the lines that answer, and other hits the place that matches; note words without a hit."""
-    searcher = asker.open_searcher()
-    from qmd.search import quoting
-
-    wanted = quoting.Question(inquiry.question)
-    unmentioned: list[str] = list(wanted.stems)
-    for hit in inquiry.hits or inquiry.nearest:
-        text = searcher.read(hit)
-        unmentioned = wanted.unmentioned(text, unmentioned) if unmentioned else []
-        if hit.is_clean:
-            meant = hit.near is not None
-            hit.quotes = quoting.quote(text, wanted, inquiry.request.budget, hit.piece, meant=meant)
-        else:
-            from core.redaction import shown
-
-            hit.quotes = quoting.quote(shown(text), wanted, inquiry.request.budget)
-        if hit.quotes:
-            hit.line, hit.snippet = hit.quotes[0].line, quoting.show(hit.quotes)
-        elif not hit.snippet:
-            searcher.fill(hit, text)
-    if unmentioned:
-        from runtime.asking import naming
-
-        naming.find_missing(asker, inquiry, wanted.stems, unmentioned)
-
-
-def require_names(asker: Asker, inquiry: Inquiry) -> None:
-    """Drop all hits if they lack a name of the question and little else speaks for them.
-
-    A literal question is answered by its words: it needs one of the names.
-    """
-    from runtime.asking import route
-
-    del asker
-    if inquiry.evidence is None or inquiry.request.min_score is not None:
-        return
-    literal = inquiry.mode == "lex" and route.kind(inquiry.question)[0] == route.LITERAL
-    if inquiry.missing == inquiry.names if literal else inquiry.evidence < _LEAST_UNNAMED:
-        _drop_hits(inquiry)
-        inquiry.reason += f"; nothing relevant: no hit mentions {', '.join(inquiry.missing)}"
+    deciding.decide(asker, inquiry)
 
 
 def show_matches(asker: Asker, inquiry: Inquiry) -> None:
@@ -527,6 +461,8 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
         answer["dates"] = envelope.dates_asked(inquiry.span)
     if inquiry.missing:
         answer["missing"] = inquiry.missing
+    if inquiry.chance is not None and inquiry.request.explain:
+        answer["chance"] = inquiry.chance
     answer["clear"] = envelope.clear([hit.score for hit in inquiry.hits])
     answer["hits"] = entries(inquiry.hits)
     answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
@@ -558,9 +494,7 @@ CONCLUDE: Table = (
     (lambda inquiry: not inquiry.hits, require_answerable),
     (lambda inquiry: inquiry.span is not None or inquiry.no_day != "", explain_dates),
     (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
-    (lambda inquiry: bool(inquiry.hits), abstain),
-    (lambda inquiry: bool(inquiry.hits or inquiry.nearest) and inquiry.mode != "time", quote_answers),
-    (lambda inquiry: bool(inquiry.missing and inquiry.hits), require_names),
+    (lambda inquiry: bool(inquiry.hits) and inquiry.mode != "time", decide),
     (lambda inquiry: inquiry.mode == "time" or bool(inquiry.twins), show_matches),
     (lambda inquiry: bool(inquiry.hits), judge_hits),
     (lambda inquiry: inquiry.reranked is not None, explain_reranking),

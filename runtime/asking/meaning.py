@@ -110,7 +110,8 @@ def choose(asker: Asker, inquiry: Inquiry) -> None:
     if meaning is None:
         inquiry.reason += "; not by meaning: no word of the question is known"
         return
-    meaning.level, meaning.whole = encoder.level, inquiry.fresh.embedded >= inquiry.fresh.documents
+    meaning.level, meaning.by_model = encoder.level, not fitted
+    meaning.whole = inquiry.fresh.embedded >= inquiry.fresh.documents
     inquiry.meaning = meaning
     inquiry.mode, blended = ("vec", "meaning alone") if wanted == "vec" else ("hybrid", _BLENDED)
     encoded = "a fitted table of tokens" if fitted else "the model"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NEAREST = "Nothing clearly answers this. Nearest:"
-_UNMENTIONED = "No hit mentions"
+_UNMENTIONED = "The best match does not mention"
 _MODES = {
     "lex": "by words", "strict": "by words, all of them", "vec": "by meaning", "hybrid": "by words and meaning",
     "time": "in the order of time",
@@ -33,7 +33,7 @@ def snippet(hit: dict[str, Any]) -> list[str]:
 
 
 def preface(envelope: dict[str, Any]) -> list[str]:
-    """Return the line before hits that may not answer, if any: names that none of them has, or that all are far."""
+    """Return the line before hits that may not answer, if any: words that the best place lacks, or that all are far."""
     missing = ", ".join(f"“{line(name)}”" for name in envelope.get("missing", ()))
     if envelope.get("nearest"):
         return [f"{_UNMENTIONED} {missing}. Nearest:" if missing else _NEAREST]

@@ -48,9 +48,9 @@ def hits(envelope: dict[str, Any]) -> str:
 
 
 def _missing(envelope: dict[str, Any]) -> list[str]:
-    """Return a line that names the things which the question asks about and no hit mentions."""
+    """Return a line with the words of the question that the best place lacks."""
     names = ", ".join(envelope.get("missing", ()))
-    return [f"No hit mentions {agents.line(names)}: they may not answer."] if names else []
+    return [f"The best match does not mention {agents.line(names)}: it may not answer."] if names else []
 
 
 def _items(hits: Sequence[dict[str, Any]]) -> list[str]:

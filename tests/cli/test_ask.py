@@ -317,14 +317,14 @@ def test_a_name_that_no_hit_mentions_is_reported(shelf: Shelf, brain: Brain) -> 
     assert envelope["missing"] == ["PgBouncer"]
     assert len(envelope["hits"]) == 1
     said = brain("ask", "which sqlite server has PgBouncer").stdout
-    assert said.startswith("No hit mentions “PgBouncer”.\n\n1. Storage")
+    assert said.startswith("The best match does not mention “PgBouncer”.\n\n1. Storage")
     assert "missing" not in json.loads(brain("ask", "which sqlite server has we", "--json").stdout)
 
 
 def test_a_secret_in_a_question_is_no_missing_name(shelf: Shelf, brain: Brain) -> None:
     for secret in ("gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8", "password=hunter2Xy"):
         envelope = json.loads(brain("ask", f"sqlite server {secret}", "--json").stdout)
-        assert "missing" not in envelope, envelope["missing"]
+        assert not any(word in secret.partition("=")[2] or word == secret for word in envelope.get("missing", ()))
 
 
 def test_an_exact_question_needs_one_of_its_names(shelf: Shelf, brain: Brain) -> None:
@@ -333,7 +333,7 @@ def test_an_exact_question_needs_one_of_its_names(shelf: Shelf, brain: Brain) ->
     envelope = json.loads(done.stdout)
     assert (done.returncode, envelope["hits"], envelope["missing"]) == (67, [], ["ENT-300"])
     assert [hit["title"] for hit in envelope["nearest"]] == ["Trees"]
-    assert brain("ask", "ENT-300").stdout.startswith("No hit mentions “ENT-300”. Nearest:\n\n1. Trees")
+    assert brain("ask", "ENT-300").stdout.startswith("The best match does not mention “ENT-300”. Nearest:\n\n1. Trees")
     assert json.loads(brain("ask", "ENT-300", "--min-score", "0", "--json").stdout)["hits"]
     shelf.put("inbox", "c.md", "ENT-300 is done", title="Ticket")
     assert json.loads(brain("ask", "ENT-300", "--json").stdout)["hits"][0]["title"] == "Ticket"

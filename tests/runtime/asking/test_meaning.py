@@ -355,18 +355,17 @@ def test_a_name_alone_finds_what_has_it_however_it_is_asked(shelf: Shelf, mode: 
     assert scores == sorted(scores, reverse=True)
 
 
-def test_little_evidence_is_none_if_a_name_of_the_question_is_nowhere(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_chance_is_no_answer_and_missing_words_are_named(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     embed(shelf.home, Model())
+    monkeypatch.setattr("runtime.asking.deciding.LEAST_PASSAGES", 0)
     question = f"{_WORDS[0]} {_WORDS[1]} p95"
-    much = ask(shelf, question)
+    much = ask(shelf, question, explain=True)
     assert much["missing"] == ["p95"]
     assert much["hits"], "more than a little speaks for them"
-    monkeypatch.setattr("runtime.asking.ask._LEAST_UNNAMED", much["evidence"] + 0.01)
+    monkeypatch.setattr("runtime.asking.deciding.LEAST_CHANCE", much["chance"]["value"] + 0.01)
+    monkeypatch.setattr("runtime.asking.deciding.ENOUGH", 1.0)
     little = ask(shelf, question)
     assert (little["hits"], little["abstained"], little["missing"]) == ([], True, ["p95"])
-    assert "no hit mentions p95" in route(little)[1]
+    assert "the chance of an answer is" in route(little)[1]
     assert [hit["title"] for hit in little["nearest"]] == [hit["title"] for hit in much["hits"][:3]]
     assert ask(shelf, question, min_score=0.0)["hits"]
-    assert ask(shelf, f"{_WORDS[0]} {_WORDS[1]}")["hits"], "nothing is missing"

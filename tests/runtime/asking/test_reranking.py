@@ -331,7 +331,7 @@ def test_the_commands_options_and_outcomes(shelf: Shelf, endpoint: Endpoint, bra
     endpoint.always = prefers("ivory")
     done = brain("ask", QUESTION, "--rerank")
     assert done.returncode == 0
-    assert done.stdout.startswith("1. D")
+    assert "\n1. D" in done.stdout
     assert "reranked by openai" in done.stdout
     rows = [json.loads(line) for line in Path(shelf.home.logs, "usage.jsonl").read_text().splitlines()]
     assert rows[-1]["reranked"] is True

@@ -87,24 +87,3 @@ def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
         made = inquiry(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
         ask.arrange(asker, made)
     assert paths(made) == ["new.md", "2026/01/old.md", "x.md"]
-
-
-@pytest.mark.parametrize(
-    ("evidence", "given", "exact", "abstained"),
-    [
-        (0.10, None, False, True),
-        (0.10, None, True, False),
-        (0.10, 0.2, True, True),
-        (0.10, 0.0, False, False),
-        (0.16, None, False, False),
-        (None, 1.0, False, False),
-    ],
-)
-def test_too_little_evidence_drops_all_hits_but_those_of_a_literal_question(
-    asker: Asker, evidence: float | None, given: float | None, exact: bool, abstained: bool
-) -> None:
-    made = inquiry(hit(1, "a", 0.5), question="getUserName" if exact else "walrus", min_score=given)
-    made.evidence = evidence
-    ask.abstain(asker, made)
-    assert (made.abstained, made.hits == []) == (abstained, abstained)
-    assert ("nothing relevant" in made.reason) is abstained
