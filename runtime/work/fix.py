@@ -13,7 +13,6 @@ from qmd.index.actions import normal_forms, table
 from qmd.index.actions.action import COMMAND, CREATE, EDIT, FAILED, READ
 from runtime.asking.envelope import uri
 from runtime.asking.request import echoed
-from runtime.explaining.standing import changed_files
 from runtime.validity import validity
 from runtime.work.scope import answer, where
 
@@ -163,6 +162,8 @@ def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> d
     paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
     if not paths or not isdir(project):
         return validity.verdict(None, (), known=not paths)
+    from runtime.explaining.standing import changed_files
+
     changed, are_known = changed_files(paths, at)
     return validity.verdict(None, (), changed, known=are_known)
 
