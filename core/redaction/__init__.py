@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 # Loaded at the first call: an import in each would be a tenth of what most records take.
 _suspects: Callable[[bytes], bool] | None = None
+_suspicion: Callable[[bytes], int] | None = None
 
 
-def _suspecting() -> Callable[[bytes], bool]:
-    global _suspects
-    from core.redaction.automaton import suspects
+def _suspecting() -> tuple[Callable[[bytes], bool], Callable[[bytes], int]]:
+    global _suspects, _suspicion
+    from core.redaction.automaton import suspects, suspicion
 
-    _suspects = suspects
-    return suspects
+    _suspects, _suspicion = suspects, suspicion
+    return suspects, suspicion
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -37,16 +38,29 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 def clean(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
-    if not may_hold_secrets(text.encode("utf-8", "surrogatepass")):
-        return text
-    from core.redaction.replacing import replace
+    match (_suspicion or _suspecting()[1])(text.encode("utf-8", "surrogatepass")):
+        case 2:
+            from core.redaction.replacing import replace
 
-    return replace(text, counts)
+            return replace(text, counts)
+        case 1:
+            from core.redaction.likely import LIKELY
+
+            return LIKELY.clean(text, counts)
+    return text
 
 
 def may_hold_secrets(raw: bytes) -> bool:
     """Return True if ``raw`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
-    return (_suspects or _suspecting())(raw)
+    if not (_suspects or _suspecting()[0])(raw):
+        return False
+    return raw[:1] not in (b"{", b"[") or (_suspicion or _suspecting()[1])(raw) == 2 or _is_confirmed(raw)
+
+
+def _is_confirmed(raw: bytes) -> bool:
+    from core.redaction.likely import confirms
+
+    return confirms(raw)
 
 
 def clean_record(raw: bytes, value: Any, counts: dict[str, int], carried: Carried | None = None) -> Any:

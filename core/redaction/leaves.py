@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NAMES = ("name", "key", "Name", "Key", "ParameterKey")
+_NAMES = ("name", "key", "Name", "Key", "ParameterKey", "field", "label", "question")
 _MESSAGES = frozenset(("content", "parts"))
 # Types of the parts of a message that are no text, and the keys of such parts in Gemini's.
 _MEDIA = ("image", "file", "document", "audio", "video", "media", "attachment")
@@ -21,7 +21,9 @@ _MEDIA_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
 # Where Codex's event of a message holds what stood between its texts, which it holds as one.
 _BESIDE = ("images", "local_images", "audio", "local_audio")
 _JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
-_VALUES = frozenset(("value", "Value", "default", "ParameterValue"))
+_VALUES = frozenset(("value", "Value", "val", "default", "ParameterValue"))
+# Names of a form's field and of a question, and what was given for them.
+_ASKED, _GIVEN = ("field", "question"), frozenset(("text", "answer"))
 
 
 def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Carried | None = None) -> Any:
@@ -41,13 +43,14 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Ca
         return carried.clean(value, name, counts)
     if type(value) is dict:
         found: dict[str, Any] = {}
-        named = _named(value)
+        # `{"secret": {"value": …}}`
+        named = _named(value) or (name if not _VALUES.isdisjoint(value) else "")
         if type(value.get("message")) is str and TAG.search(value["message"]):
             value = {key: [] if key in _BESIDE and type(item) is list else item for key, item in value.items()}
         if type(value.get("element")) is str and "passw" in value["element"].lower():
             named, typed = "password", True  # what an agent's browser is to type into a field
         else:
-            typed = False
+            typed = any(type(value.get(key)) is str for key in _ASKED)
         if "value" in value and ("httpOnly" in value or "sameSite" in value):
             value = {**value, "value": _cookie(named, value["value"], counts)}
         if "kty" in value:
@@ -57,7 +60,7 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Ca
             while plain != key and plain in found:
                 plain += "'"
             found[plain] = clean_leaves(
-                item, counts, named if named and (key in _VALUES or (typed and key == "text")) else key, carried
+                item, counts, named if named and (key in _VALUES or (typed and key in _GIVEN)) else key, carried
             )
         return found
     if type(value) is int and name:

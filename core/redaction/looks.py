@@ -18,7 +18,7 @@ def _words(kind: str) -> frozenset[str]:
 # Placeholders that people write for a secret.
 _PLACEHOLDER = r"""(?ix)^(?:
         \[redacted: | [<{\[(*•.…] | \$[A-Za-z_{(\[] | %[A-Za-z_({] | \#\{ | @\{ | \\?$
-        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$
+        | x{3,} | _+$ | -+$ | \?+$ | (.)\1+$ | AAAA(?:[BC]3NzaC1|E2VjZHNh)  # a public key of SSH
         | (?:n?varchar2?|n?char|character|varbinary|binary|decimal|numeric)\(  # a column's type
         | (?:your|my|the|an?|some|any|insert|replace|enter|change|todo|fixme|put|set|add|use|get|read|load|see)
           (?:[-_.\ ]|$)
@@ -56,7 +56,7 @@ _DATE = r"(?i)^\d{4}-\d\d-\d\d|^v?\d+(?:\.\d+)+$|^\d+(?:ms|s|m|h|d|px|em|kb|mb|g
 _ACCOUNT_LINE = r"^[\w.-]{1,32}:[x*!]{0,2}:\d*:"
 _HANDED_OUT = r"[a-z]{4}(?:(?: [a-z]{4}){3}|(?:-[a-z]{4}){3})"
 _REGION = r"^[a-z]{2}(?:-[a-z]+)+-\d:\d{12}:"
-_SCALE = r"^[a-z]+(?:[.-][a-z]+)*[.-]\d{1,4}$"
+_SCALE = r"^[a-z]+(?:[.:-](?:[a-z]+|v?\d{1,3}))*[.:-](?:\d{1,4}|[a-z]+)$"
 # A word and a number, where it is said to be a password.
 WORDED = (
     r"(?=.{8})(?:[A-Za-z]{4,20}[-_.]?\d{3,6}|(?:[A-Za-z]{3,20}[-_.]){1,4}[A-Za-z]{3,20}[-_.]?\d{1,6}|[A-Za-z]{5,20}\d{2})"
@@ -220,7 +220,9 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if made(_KEBAB).match(value) and not (digit and "@" in value and "." not in value):
         if quoted and digit and re.search("[.:]", value) and not value.islower():
             return not made(_PATH).search(value)
-        if not digit or re.search(r"[./:]", value) or is_name(value, loose=False):
+        if not digit:
+            return (quoted or tight) and _is_titled(value)
+        if re.search(r"[./:]", value) or is_name(value, loose=False):
             return False
         # Names of parts and resources are put together in the same way: `user-profile-2`.
         words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
@@ -235,6 +237,14 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if value.isdigit():
         return len(value) >= 6 and (quoted or tight)
     return True
+
+
+def _is_titled(value: str) -> bool:
+    """Return True if ``value`` is words with capitals, as in ``Quiet-Otter-Loom``, and none is a program's."""
+    if not made(r"[A-Z][a-z]{2,}(?:[-_.][A-Z][a-z]{2,})+").fullmatch(value):
+        return False
+    words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
+    return not any(word in known for word in words for known in (TECHNICAL, _PARTS, _SENTENCE, _FILLER, _WORDS))
 
 
 def is_handed_out(value: str) -> bool:

@@ -83,7 +83,7 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
 UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names with these ends tell where a secret is, or how long it may be.
 _ABOUT = (
-    r"(?:[_-](?:name|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
+    r"(?:[_-](?:name|encryption|method|scheme|mode|plugin|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
     r"placeholder|ttl|expiry|expires|expiration|expires_?in|expires_?at|ref|arn|version|prefix|suffix|format|pattern|"
     r"regex|env|var|variable|provider|manager|store|storage|class|column|input|prompt|usage|budget|index|idx|error|status|"
     r"strategy|algorithm|alg|schema|message|text|help|required|enabled|strength|rules?|reset|template|scopes?|endpoint|"

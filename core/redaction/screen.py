@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from core.redaction import assignments, commands, prose, settings, shapes, spoken, structures
-from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
+from core.redaction import assignments, commands, likely, nested, prose, settings, shapes, spoken, structures
+from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, is_near, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
@@ -39,6 +39,7 @@ WHOLES: tuple[Rule, ...] = (
     Rule("span", prefilter_of(SPANS), clean=lambda text, counts: without_rows(SPANS, text, counts)),
     TOKENS,
     *structures.PAIRS,
+    *nested.RULES,
     commands.PRINTED,
     *structures.TABLES,
 )
@@ -50,6 +51,7 @@ OF_LINES: tuple[Rule, ...] = (
     commands.STORED,
     *spoken.RULES,
     Rule("row", prefilter_of(LINES), clean=lambda text, counts: without_rows(LINES, text, counts)),
+    likely.LIKELY,
 )
 RULES = (*WHOLES, *OF_LINES)
 # Too many for a number each in the automaton: each is known by a literal as well.
@@ -117,6 +119,8 @@ def _suspected(data: bytes, names: Collection[str]) -> set[str]:
             found.update(name for number in match(data) or () for name in groups[number])
     if "foreign" in names and holds_foreign(data):
         found.add("foreign")
+    if "likely" in names and (is_near(data) or holds_foreign(data)):
+        found.add("likely")
     found.intersection_update(names)
     if found.isdisjoint(_PROGRAMS):
         return found
@@ -142,9 +146,13 @@ def _literals(name: str) -> tuple[bytes, ...]:
 
 
 def patterns() -> list[str]:
-    """Return the two patterns of the automaton: what may be a secret, and what a text must be rewritten for first."""
+    """Return the patterns of the automaton: what may be a secret, what a text must be rewritten for first, and cues."""
     rules = screened(rule.prefilter for rule in RULES)
-    return ["|".join((rules, ESCAPE, ESCAPED_SIGN, *ESCAPED)), rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}"]
+    return [
+        "|".join((rules, ESCAPE, ESCAPED_SIGN, *ESCAPED)),
+        rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}",
+        likely.prefilter(),
+    ]
 
 
 if __name__ == "__main__":

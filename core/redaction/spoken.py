@@ -88,8 +88,14 @@ _SAID_HEADS = (rf"passw(?:or)?d|pass ?phrase|passcode|pwd|pw|(?:{_KINDS}) pass|p
 _FOLLOWS_HEADS = "|".join((*_SAID_HEADS, _any("passwords")))
 
 
+# A name and a version, and a field's name.
+_NAMED = r"[A-Za-z]+\d+(?:\.\d+)+|(?:id|[a-z]+_id)_[a-z]+\d?|(?:Input|Field|Feld|Campo)\d"
+
+
 def _said(match: re.Match[str]) -> Cut | None:
     value = match["value"].rstrip(".,:;)]*_`\"'?。，；）")
+    if made(_NAMED).fullmatch(value):
+        return None
     sign = match["comes"].strip()
     # Behind a comma or a preposition a sentence goes on as often.
     plain = not match["between"] and sign != "," and not match["loose"]
@@ -129,6 +135,8 @@ def _without_foreign(text: str, counts: dict[str, int]) -> str:
 
 def _foreign(match: re.Match[str]) -> Cut | None:
     value = match["value"].rstrip(".,:;)]*_`\"'")
+    if made(_NAMED).fullmatch(value):
+        return None
     said = bool(match["said"].strip())
     chosen = is_strong(value) or (
         said
@@ -150,7 +158,7 @@ _PLACES = (
 )
 _SENT = (
     "sms|text|verification|security|confirmation|authentication|authenticator|auth|login|log-in|sign-in|2fa|mfa|access"
-    "|activation|one-time|single-use|pairing|recovery|pass|secret|temporary|personal"
+    "|activation|one[- ]time|single[- ]use|pairing|recovery|pass|secret|temporary|personal"
 )
 _NOUNS = (
     rf"(?:{_PLACES}) (?:code|pin(?: code)?|combination|combo|passcode)|(?:{_SENT})[ -]?(?:code|pin)"
@@ -192,8 +200,8 @@ _CODE_HEADS = (
     f"{_any('spoken_codes')}|{_any('codes')}",
 )
 _CODE_BEFORE = (
-    rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:is|as) (?:your|my|the) "
-    rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)\b"
+    rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:(?:is|as) (?:your|my|the) "
+    rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)|as (?:the )?(?:pin|passcode|otp))\b"
 )
 _CODE_WITHIN = (
     r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3}"
@@ -282,7 +290,8 @@ RULES = (
                 *each("code|combination|combo", rf"(?: (?:is|was|are))?[:=]? {_QUOTED}{_DIGITS}"),
                 r"code (?:for|to|of) (?:the|our|my|your) [^0-9\n\\]*[0-9]{4}",
                 r"code (?:f(?:\xc3\xbc|\\u00fc)r|zur|zum) [^0-9\n\\]*[0-9]{3}",
-                r"[0-9]{2} (?:is|as) (?:your|my|the) (?:[\w.'-]+ )*(?:code|pin|passcode|otp|password)",
+                r"[0-9]{2} (?:(?:is|as) (?:your|my|the) (?:[\w.'-]+ )*(?:code|pin|passcode|otp|password)"
+                r"|as (?:pin|passcode|otp))",
                 r"(?:recovery|backup|back-up|rescue|emergency|scratch|reset) (?:code|key)(?: (?:is|was|=))?[:=]? "
                 rf"{_QUOTED}[A-Z0-9]{{4,8}}-",
             ),

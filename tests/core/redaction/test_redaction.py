@@ -129,7 +129,10 @@ def test_the_screens_let_little_else_through() -> None:
     # Assignments of code look like those of secrets to a prefilter.
     named = {form.format(name) for form in LABELLED._NAMING for name in LABELLED._NAMES} | set(LABELLED._NEAR)
     others = [case.text for case in LABELLED.negatives() + LABELLED.pasted(OTHERS, 16) if case.text not in named]
-    assert sum(automaton.suspects(text.encode()) for text in others) / len(others) < 0.25
+    suspicions = [automaton.suspicion(text.encode()) for text in others]
+    assert suspicions.count(2) / len(others) < 0.25
+    # Of these the rule of likely secrets looks at single lines, no other rule is loaded.
+    assert suspicions.count(1) / len(others) < 0.15
 
 
 _PIECES = st.sampled_from(

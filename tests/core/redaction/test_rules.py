@@ -153,9 +153,13 @@ def test_a_row_is_whole(row: Row) -> None:
         ("sixth", 0.04, 0),
         ("seventh", 0.04, 0),
         ("eighth", 0.04, 0),
-        # No rule has been made for the last two: these bars are what was measured at first sight.
-        ("ninth", 0.45, 1),
-        ("tenth", 0.335, 6),
+        # The weights of likely secrets are made of these as well, but few rules are.
+        ("ninth", 0.16, 0),
+        ("tenth", 0.19, 0),
+        ("eleventh", 0.04, 0),
+        ("twelfth", 0.08, 0),
+        # Nothing has been made of the last one: the bars are what was measured at first sight.
+        ("thirteenth", 0.17, 1),
     ],
 )
 def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(

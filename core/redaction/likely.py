@@ -1,0 +1,567 @@
+"""Values that are likely secrets by their looks and their surroundings: a weighted sum of many small signs.
+
+The rules before this one know a grammar: a name and its value, an option of a program, a sentence's verb. This rule
+knows none. A line with a word for a secret or for a login (``vocabulary.json``, ``cues``) has candidates: words of
+letters and digits. Each candidate has features, a feature has a weight (``likely.json``), and a candidate whose weights
+add up to more than the threshold is replaced. ``python -m tests.core.redaction.weights`` computes the weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_left
+from functools import cache, lru_cache
+from itertools import islice
+
+from core.redaction.automaton import is_near
+from core.redaction.looks import TECHNICAL, TERMS, entropy, is_filler, is_name
+from core.redaction.mark import MARK
+from core.redaction.names import VOCABULARY, holds_foreign, is_about, is_other_key
+from core.redaction.rule import Prefilter, Rule, made
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PLACEHOLDERS = frozenset(" ".join(VOCABULARY["placeholders"]).split())
+_PARTS = frozenset(" ".join(VOCABULARY["name_parts"]).split())
+# Characters around a candidate that count as its surroundings.
+_LEFT, _RIGHT = 160, 80
+_SIGNS = "!@#$%^&*+~?"
+
+
+class Cue:
+    """A word on a line that says something about what is near.
+
+    ``kind`` is a letter: ``P`` password, ``S`` another secret, ``K`` a key, ``C`` a code, ``L`` a login, ``O`` an
+    option that often has a password, ``E`` the name of an environment's variable, ``N`` what is no secret (a path).
+    """
+
+    __slots__ = ("end", "kind", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+
+
+class Candidate:
+    """A word of a line that may be a secret: its place, and the name that it is the value of ("" for none)."""
+
+    __slots__ = ("end", "name", "start")
+
+    def __init__(self, start: int, end: int, name: str) -> None:
+        self.start = start
+        self.end = end
+        self.name = name
+
+
+# Letters of the scripts behind Armenian may have no space before and behind a word: Hebrew, Arabic, Thai, Chinese.
+_LAST_SPACED = 0x58F
+# The kinds of cues: the lists of words that name one, in the order in which a word is looked up.
+_KINDS = (
+    ("P", ("cue_password", "passwords", "spoken")),
+    ("S", ("cue_secret", "keys")),
+    ("K", ("cue_key",)),
+    ("C", ("cue_code", "codes", "spoken_codes")),
+    ("L", ("cue_login",)),
+    ("N", ("cue_other",)),
+)
+# Within a word, as in `dbPassword`.
+_INNER = r"(?i)(?P<P>passw(?:or)?d)|(?P<S>(?:secret|token|apikey)(?![a-z]))"
+# An option; the name of an environment's variable.
+_NAMES = r"(?P<O>(?<!\S)-[aikpuwPUW](?=[ =\"']))|(?P<E>(?<![\w$.-])[A-Z][A-Z0-9_]{3,}(?=[\"']?\]? ?(?:\?\?|\|\|)?[=:]))"
+
+
+def _spelled(kinds: tuple[str, ...], *, wide: bool) -> list[str]:
+    return [word.lower() for kind in kinds for word in VOCABULARY[kind] if (ord(word[0]) > _LAST_SPACED) is wide]
+
+
+@cache
+def _spaced() -> re.Pattern[str]:
+    """Return the pattern of all words in scripts with spaces, by their first letters: ``re`` tries one group a word."""
+    letters: dict[str, list[str]] = {}
+    for kind, lists in _KINDS:
+        for word in _spelled(lists, wide=False):
+            first, rest = (word[0], word[1:]) if word[0] not in "(\\" else ("", word)
+            letters.setdefault(first, []).append(rest + (r"\w{0,4}" if kind == "P" else ""))
+    groups = (
+        f"{first}(?:{'|'.join(sorted(set(rests), key=lambda rest: (-len(rest), rest)))})"
+        for first, rests in letters.items()
+    )
+    return re.compile(rf"(?<![^\W_])(?<!/)(?:{'|'.join(groups)})(?![^\W\d_])")
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    groups = (f"(?P<{kind}>{'|'.join(words)})" for kind, lists in _KINDS if (words := _spelled(lists, wide=True)))
+    return re.compile("|".join(groups))
+
+
+@cache
+def _kind(kind: str) -> re.Pattern[str]:
+    rest = r"\w{0,4}" if kind == "P" else ""
+    return re.compile(f"(?:{'|'.join(_spelled(dict(_KINDS)[kind], wide=False))}){rest}")
+
+
+@lru_cache(4096)
+def _kind_of(word: str) -> str:
+    return next((kind for kind, _ in _KINDS if _kind(kind).fullmatch(word)), "")
+
+
+def cues(line: str) -> list[Cue]:
+    """Return the words of ``line`` that say what is near them, in their order."""
+    low = line.lower()
+    if len(low) != len(line):  # a letter such as Turkish `İ`
+        low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
+    found = [Cue(_kind_of(match[0]), match.start(), match.end()) for match in _spaced().finditer(low)]
+    others = [*made(_INNER).finditer(line), *made(_NAMES).finditer(line)]
+    if not line.isascii():
+        others += _wide().finditer(low)
+    found += [Cue(match.lastgroup or "", match.start(), match.end()) for match in others]
+    found.sort(key=lambda cue: (cue.start, -cue.end))
+    kept: list[Cue] = []
+    for cue in found:
+        if not kept or cue.start >= kept[-1].end or cue.kind == "E":
+            kept.append(cue)
+    return kept
+
+
+_RUN = r"[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7b\x7d\x7e]{5,400}"
+_NAMED = r"([A-Za-z_$][\w.-]{0,60}?)(?::=|[:=])(?=.)"
+# What everybody may know follows.
+_PUBLIC = r"(?i)\b(?:public|verify(?:ing)?|publishable)[ _-]?key\b[^.;]{0,12}\Z"
+# Ends of names of what numbers or sums up something.
+_NUMBERING = (
+    r"(?:^|[_.-])(?:ids?|uuid|guid|sha\d*|commit|rev|revision|ref|etag|digest|checksum|version|nonce)$"
+    r"|(?<!secret)(?<!Secret)Id$|^(?!.*(?i:pass|pw)).*hash$"
+)
+_SPACED = r"([A-Za-z_$][\w.-]{0,40})[\"']?\]?[ \t]*(?::=|(?:\?\?|\|\|)?=>?|:)[ \t]*[\"'`]?\Z"
+_BEFORE, _BEHIND = "([{*_=:,;/#~>-", ".:)]}*_?\\"
+# Addresses, paths, versions, dates, mail addresses, numbers with a unit, marks, variables, calls, names of files.
+_OTHER = (
+    r"^(?:[a-z][a-z0-9+.-]*://|/|\./|\.\./|~/|[A-Za-z]:\\)|\\|^AAAA[BC]3N|^p(?:k_(?:live|test)|hc)_"
+    r"|^0x[0-9A-Fa-f]{1,16}$|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|^[\w.+-]+@[\w-]+\.[\w.]+$"
+    r"|(?i:^(?:[a-z]+[-_])*(?:sha|aes|rsa|hmac|ecdsa|ed|utf|base|[hrep]s)[-_]?\d+(?:[-_][a-z]+)*$)"
+    r"|^[\d.,:%x/-]+[a-zA-Z]{0,3}$|^\$[A-Z{(]|^[A-Za-z_$][\w$.]*\("
+    r"|\.(?:py|js|tsx?|jsx|go|rs|md|json|ya?ml|toml|txt|html|css|sh|sql|png|jpg|svg|lock|log|pem|key|crt)\b"
+)
+
+
+def candidates(line: str) -> Iterator[Candidate]:
+    """Yield the words of ``line`` that may be secrets by their characters."""
+    for run in made(_RUN).finditer(line):
+        text, begin = run[0], run.start()
+        if (
+            MARK in text
+            or len(text) > _LONGEST
+            or (len(text) > _BYTES and made(r"[\w+=-]*[+/][\w+/=-]*").fullmatch(text))
+        ):
+            continue  # encoded bytes
+        at = len(text) - len(text.lstrip(_BEFORE))
+        address = made(_ADDRESS).search(text)
+        if address:
+            for part in made(r"[?&#]([\w.-]{1,40})=([^&#]+)|/([^/?&#]{16,})").finditer(text, address.end()):
+                group = 2 if part[2] else 3
+                value = part[group].rstrip(_BEHIND)
+                if len(value) >= 6 and _may_be(value):
+                    yield Candidate(
+                        begin + part.start(group), begin + part.start(group) + len(value), part[1] or "path"
+                    )
+            continue
+        name = ""
+        named = made(_NAMED).match(text, at)
+        if named:
+            name, at = named[1], named.end()
+        for part in made(r"[^,;&]+(?:&(?![\w.-]*=)[^,;&]*)*").finditer(text, at):
+            start, end = part.span()
+            if start > at:
+                named = made(_NAMED).match(text, start, end)
+                name, start = (named[1], named.end()) if named else ("", start)
+            value = text[start:end]
+            start += len(value) - len(value.lstrip("([{*_=:/#"))
+            value = text[start:end].rstrip(_BEHIND)
+            if len(value) >= 4 and _may_be(value):
+                start += begin
+                spaced = None if name else made(_SPACED).search(line[max(0, start - 64) : start])
+                name = spaced[1] if spaced else name
+                if not (name and (is_other_key(name) or is_about(name) or made(_NUMBERING).search(name))):
+                    yield Candidate(start, start + len(value), name)
+                name = name if spaced is None else ""
+
+
+# Characters of a word: more are no secret, and more in the signs of base64 are bytes.
+_LONGEST, _BYTES = 300, 90
+# Characters that are too few for a cue and a candidate, and those that are looked through at once.
+_SHORTEST, _PIECE = 10, 1024
+# Lines that are looked through for one with a letter, above a candidate.
+_ABOVE = 6
+# Candidates of a line that are judged: a line with more is a program's.
+_MANY = 40
+_ADDRESS = r"[a-z][a-z0-9+.-]*://"
+_CAPITALS = r"[A-Z][a-z]+(?:[-_.][A-Z][a-z]+)+|[a-z]{3,}(?:-[a-z]{3,}){3,}"
+
+
+def _may_be(value: str) -> bool:
+    if value.isdigit():
+        return len(value) <= 10
+    if len(value) < 6 or not any(map(str.isalpha, value)):
+        return len(value) > 6 and made(r"\d{3}-\d{3,4}").fullmatch(value) is not None
+    if not any(map(str.isdigit, value)) and not (
+        any(map(str.isupper, value)) and any(sign in value[1:-1] for sign in _SIGNS)
+    ):
+        return made(_CAPITALS).fullmatch(value) is not None
+    return not (made(_OTHER).search(value) or is_filler(value) or is_name(value, loose=True) or "EXAMPLE" in value)
+
+
+_SEGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^A-Za-z0-9]+"
+_CLASSES = {
+    **{ord(c): "a" for c in "abcdefghijklmnopqrstuvwxyz"},
+    **{ord(c): "A" for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+    **{ord(c): "9" for c in "0123456789"},
+    **{ord(c): "#" for c in _SIGNS},
+}
+_VOWELS = frozenset("aeiouy")
+
+
+def _bucket(number: int, bounds: tuple[int, ...]) -> int:
+    """Return the first of ``bounds`` that is not below ``number``; 999 above the last."""
+    place = bisect_left(bounds, number)
+    return bounds[place] if place < len(bounds) else 999
+
+
+def value_features(value: str) -> list[str]:
+    """Return the features of a candidate's looks."""
+    size = len(value)
+    classes = value.translate(_CLASSES)
+    counted = {kind: classes.count(kind) for kind in "aA9#"}
+    mask = "".join(kind for kind, count in counted.items() if count)
+    shape = made(r"(.)\1+").sub(r"\1", classes).replace("Aa", "W")
+    found = [
+        f"mask:{mask}",
+        f"size:{_bucket(size, (7, 9, 12, 16, 20, 24, 31, 32, 39, 40, 48, 63, 64))}",
+        f"mask:{mask} size:{_bucket(size, (9, 15, 23, 39))}",
+        f"digits:{_bucket(counted['9'], (0, 1, 2, 4, 8))}",
+        f"bits:{_bucket(round(entropy(value) * 2), (5, 6, 7, 8, 9))}",
+    ]
+    inner = value[1:-1]
+    found += [f"has:{sign}" for sign in "_-./:@=" if sign in inner]
+    found += [f"many:{sign}" for sign in "_-./:=" if value.count(sign) > 1]
+    if len(shape) <= 6:
+        found.append(f"shape:{shape}")
+    if made(r"[0-9a-f]+|[0-9A-F]+").fullmatch(value):
+        found.append("hex:whole" if size in (32, 40, 64, 128) else "hex:part")
+    elif made(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch(value):
+        found.append("uuid")
+    segments = made(_SEGMENT).findall(value)
+    words = [each for each in segments if each[0].isalpha()]
+    rate = len(segments) / size
+    found.append(f"changes:{_bucket(round(rate * 20), (2, 4, 6, 8, 11))}")
+    low = [word.lower() for word in words]
+    spoken = [
+        word for word in low if len(word) > 3 and 0.2 <= sum(letter in _VOWELS for letter in word) / len(word) <= 0.67
+    ]
+    found += [
+        f"spoken:{_bucket(round(sum(map(len, spoken)) / size * 10), (0, 3, 5, 7, 8))}",
+        f"words:{_bucket(len(spoken), (0, 1, 2, 3))}",
+    ]
+    long = [word for word in low if len(word) > 2]
+    if any(word in TECHNICAL or word.rstrip("s") in TECHNICAL for word in long):
+        found.append("technical")
+    if any(word in _PARTS for word in long):
+        found.append("part")
+    if low and all(word in _PLACEHOLDERS for word in low):
+        found.append("placeholder")
+    if value.lower() in TERMS:
+        found.append("term")
+    for name, pattern in _FORMS:
+        if made(pattern).fullmatch(value):
+            found.append(f"form:{name}")
+            break
+    if {"a", "A", "9"} <= set(mask) and size >= 16 and rate > 0.3:
+        found.append("drawn")
+    if made(r"[A-Za-z][013457][A-Za-z]{2}").search(value):
+        found.append("leet")
+    if made(r"[(){}\[\]\\]").search(value):
+        found.append("bracket")
+    return found
+
+
+_FORMS = (
+    ("word9", r"[A-Z]?[a-z]+\d+[!?.#$*]?"),
+    ("words9", rf"(?:[A-Za-z]+[-_.{re.escape(_SIGNS)}])+\d+[!?#$*]?"),
+    ("word#9", rf"[A-Za-z]+[{re.escape(_SIGNS)}_-]?\d+[!?#$*]*"),
+    ("camel9", r"[a-z]+(?:[A-Z][a-z]+)+\d{1,2}"),
+    ("snake", r"[a-z]+(?:_[a-z0-9]+)+"),
+    ("SNAKE", r"[A-Z]+(?:_[A-Z0-9]+)+"),
+    ("kebab", r"[a-z0-9]+(?:-[a-z0-9]+)+"),
+    ("dotted", r"[\w-]+(?:\.[\w-]+)+"),
+    ("prefixed", r"[a-z]{1,4}_[A-Za-z0-9]{10,}|[a-z]{2,6}-[A-Za-z0-9]{10,}"),
+)
+_WORD = r"[^\s\"'`,;:()\[\]{}<>|=*]+"
+_SEPARATOR = r"(?:\s|^)?([:=]|->|=>|→|–|—|/|\|)?[\s\"'`*(\[{_]*\Z"
+# Words of many languages between a cue and its value.
+_LINK = (
+    r"(?i)(?<!\w)(?:is|was|be|are|equals|now|to|ist|lautet|est|c'est|es|é|è|e|er|är|on|jest|je|это|este|als|as|with|using"
+    r"|use|try|mit|avec|con|met|med|z|ke|och|und|and|y|et|en|then|puis|nyt|ficou|hat|adalah|it's|that's)(?!\w)"
+    r"|[是は는은为為もคือ]|है|هي|هو|היא|הוא|είναι|là|[:=–—→]|[-=]>"
+)
+
+
+def _plain_word(word: str) -> str:
+    """Return a word of the surroundings; one that may be replaced itself, or has been, is ``#``."""
+    return word.lower()[:20] if word.isalpha() else "#" if made(r"[0-9\x00]").search(word) else word.lower()[:20]
+
+
+def features(line: str, candidate: Candidate, found_cues: list[Cue], before: str) -> list[str]:
+    """Return the features of a candidate of ``line``.
+
+    Args:
+        line: The line.
+        candidate: The candidate.
+        found_cues: The cues of the line.
+        before: The kinds of cues of the last line before it that has words, then the character at its end.
+    """
+    start, end = candidate.start, candidate.end
+    found = value_features(line[start:end])
+    mask = found[0]
+    left, right = line[max(0, start - _LEFT) : start], line[end : end + _RIGHT]
+    words = made(_WORD).findall(left)
+    close, far = left[-1:] or "^", right[:1] or "$"
+    separator = made(_SEPARATOR).search(left)
+    found += [
+        f"left:{'x' if close.isalnum() else close}",
+        f"right:{'x' if far.isalnum() else far}",
+        f"sign:{separator[1] or '' if separator else ''}",
+    ]
+    found += [f"word-{place}:{_plain_word(word)}" for place, word in enumerate(reversed(words[-3:]), 1)]
+    found += [f"word+{place}:{_plain_word(word)}" for place, word in enumerate(made(_WORD).findall(right)[:2], 1)]
+    if not words:
+        found.append("whole" if not right.strip("\"'` \t,;.") else "first")
+    kinds = set()
+    last: dict[str, Cue] = {}
+    next_: dict[str, Cue] = {}
+    for cue in found_cues:
+        if cue.end <= start and start - cue.end <= _LEFT:
+            last[cue.kind] = cue
+        elif cue.start >= end and cue.start - end <= _RIGHT:
+            next_.setdefault(cue.kind, cue)
+    nearest: Cue | None = None
+    for kind, cue in last.items():
+        gap = line[cue.end : start]
+        between = len(made(_WORD).findall(gap))
+        kinds.add(kind)
+        found.append(f"{kind}<{_bucket(between, (0, 1, 2, 4, 7, 12))}")
+        if between < 8 and made(_LINK).search(gap):
+            found.append(f"{kind}<link")
+        if made(r"[.!?] ").search(gap):
+            found.append(f"{kind}<stop")
+        if kind in "PSL" and between <= 5:
+            found.append(f"{kind}<{mask}")
+        if nearest is None or cue.end > nearest.end:
+            nearest = cue
+    if nearest is not None:
+        between = len(made(_WORD).findall(line[nearest.end : start]))
+        found.append(f"near:{nearest.kind}<{_bucket(between, (0, 1, 3))}")
+    for kind, cue in next_.items():
+        kinds.add(kind)
+        found.append(f"{kind}>{_bucket(len(made(_WORD).findall(line[end : cue.start])), (0, 1, 2, 4, 8))}")
+        if made(r"(?i)\W{0,3}(?:as|is|for|\(|-|—)").match(line, end):
+            found.append(f"{kind}>link")
+    found += [f"before:{kind}" for kind in before]
+    if before and not words:
+        found += [f"below:{kind}" for kind in before]
+    if not kinds - {"N"}:
+        found.append("alone")
+    if candidate.name:
+        parts = [
+            part.lower().rstrip("0123456789")
+            for part in made(r"[A-Z]?[a-z\d]+|[A-Z\d]+(?![a-z])|[^\W_]+").findall(candidate.name)
+        ]
+        found += ["name", "NAME" if candidate.name.isupper() else "Name"]
+        found += [f"name:{part}" for part in parts[-4:]]
+        found += [f"name>{part}" for part in parts[-1:]]
+    found.append(f"code:{_bucket(len(made(r'[(){};]').findall(left + right)), (0, 2, 5))}")
+    if end - start >= 20:
+        found.append(f"long:{next((kind for kind in 'SPKL' if kind in kinds), '')}")
+    return found
+
+
+@cache
+def _weights() -> tuple[dict[str, float], float]:
+    """Return the weights of features, and the sum above which a candidate is a secret."""
+    with open(f"{os.path.dirname(__file__)}/likely.json", encoding="utf-8") as stream:
+        stored = json.load(stream)
+    return stored["weights"], stored["threshold"]
+
+
+def _is_near(value: str, near: list[Cue], before: str) -> bool:
+    """Return True if a candidate's cues are enough for its characters."""
+    kinds = {cue.kind for cue in near}
+    if not any(map(str.isalpha, value)):
+        return bool(kinds & {"P", "C"})
+    if not any(map(str.isdigit, value)) and not any(sign in value for sign in _SIGNS):
+        return "P" in kinds or "P" in before
+    return bool(kinds - {"N"}) or "P" in before or "S" in before
+
+
+def judged(text: str, *, screen: bool = True) -> Iterator[tuple[int, int, list[str], str]]:
+    """Yield the candidates of a text that are near a cue: begin, end, features, kind of the mark.
+
+    ``screen``: pass over the lines that the prefilter does not admit.
+    """
+    for at, line, last in _admitted(text) if screen else _all(text):
+        plain = made(r"\[redacted:[\w-]+\]").sub(lambda mark: "\x00" * len(mark[0]), line) if MARK in line else line
+        found = list(islice(candidates(plain), _MANY))
+        if not found:
+            continue
+        before = _summary(last) if last else ""
+        found_cues = cues(plain)
+        starts = [cue.start for cue in found_cues]
+        for candidate in found:
+            first = bisect_left(starts, candidate.start - _LEFT)
+            near = found_cues[first : bisect_left(starts, candidate.end + _RIGHT)]
+            if made(_PUBLIC).search(plain[max(0, candidate.start - _LEFT) : candidate.start]):
+                continue
+            if _is_near(plain[candidate.start : candidate.end], near, before):
+                kinds = [cue.kind for cue in near if cue.end <= candidate.start and cue.kind in "PSKCL"]
+                kind = {"P": "password", "C": "otp"}.get((kinds or ["S"])[-1], "secret")
+                yield at + candidate.start, at + candidate.end, features(plain, candidate, near, before), kind
+
+
+def _summary(line: str) -> str:
+    return "".join(sorted({cue.kind for cue in cues(line[-_LONGEST:])} - {"N"})) + line.rstrip()[-1:]
+
+
+def _all(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield each line of a text: where it begins, the line, and the last line before it that has a letter."""
+    at = 0
+    for line in text.split("\n"):
+        yield at, line, _line_above(text, at)
+        at += len(line) + 1
+
+
+def _line_above(text: str, at: int) -> str:
+    """Return the last line before ``at`` that has a letter, of the few that are nearest; "" if there is none."""
+    end = at - 1
+    for _ in range(_ABOVE):
+        if end <= 0:
+            break
+        begin = text.rfind("\n", 0, end) + 1
+        line = text[begin:end]
+        if any(map(str.isalpha, line)):
+            return line
+        end = begin - 1
+    return ""
+
+
+def _admitted(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield what ``_all`` yields, for the lines that the prefilter admits: most pieces of a text have none."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _PIECE)
+        end = len(text) if end < 0 else end
+        # A cue may be in the line above.
+        if _may_hold(text[max(0, text.rfind("\n", 0, max(0, start - 1)) + 1, start - _LONGEST) : end]):
+            yield from _of_piece(text, start, end)
+        start = end + 1
+
+
+def _of_piece(text: str, start: int, end: int) -> Iterator[tuple[int, str, str]]:
+    at = start
+    for line in text[start:end].split("\n"):
+        if len(line) >= _SHORTEST and _may_hold(line):
+            yield at, line, _line_above(text, at)
+        elif made(r"\s*\S{6}").match(line):
+            above = _line_above(text, at)
+            if above and _may_hold(f"{above[-_LONGEST:]}\n{line}"):
+                yield at, line, above
+        at += len(line) + 1
+
+
+def _may_hold(text: str) -> bool:
+    data = text.encode("utf-8", "surrogatepass")
+    return is_near(data) or (not text.isascii() and holds_foreign(data))
+
+
+def _is_secret(found: list[str]) -> bool:
+    weights, threshold = _weights()
+    return sum(weights.get(feature, 0.0) for feature in found) > threshold
+
+
+def confirms(data: bytes) -> bool:
+    """Return True if a string of a JSON text has a likely secret; True as well if the text is no JSON."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return True
+    values = [value]
+    while values:
+        value = values.pop()
+        if type(value) is str:
+            if len(value) > _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value)):
+                return True
+        elif type(value) is dict:
+            values += value.values()
+        elif type(value) is list:
+            values += value
+    return False
+
+
+def _without_likely(text: str, counts: dict[str, int]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end, found, kind in judged(text):
+        if _is_secret(found):
+            pieces += (text[done:start], f"{MARK}{kind}]")
+            counts[kind] = counts.get(kind, 0) + 1
+            done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+LIKELY = Rule("likely", Prefilter(), clean=_without_likely)
+# The prefilter. A candidate has a letter near a digit; a cue precedes the candidate on its line, or follows it.
+_SIGN = r"[^\s\"'`\\<>|]"
+_MIXED = r"(?:[a-z][!@#$%^&*+~?_.-]?[0-9]|[0-9][!@#$%^&*+~?_.-]?[a-z]|(?-i:[a-z][!#$%^&*~?][A-Z]))"
+_VALUE = f"(?:{_SIGN}{{3}}{_SIGN}*{_MIXED}|{_MIXED}{_SIGN}{{3}})"
+# What follows a word in the lists, in RE2's ASCII; the longest first.
+_ASCII = (
+    (r"\w{0,4}", "[a-z]*"),
+    (r"\w{0,3}", "[a-z]*"),
+    (r"\w{0,2}", "[a-z]*"),
+    (r"\w*", "[a-z]*"),
+    (r"\w+", "[a-z]+"),
+    (r"\w", "[a-z]"),
+)
+
+
+def _ascii(*kinds: str) -> str:
+    words = []
+    for kind, lists in _KINDS:
+        if kind in kinds:
+            words += [word for word in _spelled(lists, wide=False) if word.isascii()]
+    joined = "|".join(dict.fromkeys(words))
+    for written, plain in _ASCII:
+        joined = joined.replace(written, plain)
+    return joined
+
+
+def prefilter() -> str:
+    """Return the pattern, in RE2's syntax, that each text with a candidate and a cue in ASCII has, in JSON as well."""
+    begins, apart = r"(?:^|[^A-Za-z0-9/]|\\[nrt])", r"(?:^|[^A-Za-z0-9/_.-]|\\[nrt])"
+    cue = rf"(?:{begins}(?:{_ascii('P', 'S')})|{apart}(?:{_ascii('K', 'C', 'L')}))"
+    # Words and a sign; quotes of a name and of its value; the end of a line.
+    comes = (
+        r"(?:(?:[^a-z0-9/.\n\"\\]|\\t)(?:[^\s\"\\]*[ ])*[ :=(*/>,\"'`\\\t]*|[\"'`\\]+[ :=,]+[\"'`\\]*"
+        r"|[ :.*?]*(?:\\n|\n)(?:\\[nrt]|\s)*)"
+    )
+    inner = r"(?:passw|secret)[^\n\"\\]*(?:[^a-z\n\"\\]|[\"'\\]+[ :=\"'\\]*)"
+    named = r"(?-i:(?:^|[\s\"'`.]|\\n)[A-Z][A-Z0-9_]{3,}[\\\"']*\]? ?(?:\?\?|\|\|)?=)[ \\\"']*"
+    option = r" -(?-i:[aikpuwPUW])[ =\\\"']+"
+    behind = (
+        r"[0-9][a-z]*[\"'`*)!\\]{0,4} (?:as|is|opens|unlocks|\()(?: [a-z]+)* ?"
+        r"(?:token|key|secret|login|pin|code|account|credentials?)[^a-z]"
+    )
+    return f"(?i:(?:{cue}{comes}|{inner}|{named}|{option}){_VALUE}|{behind})"
