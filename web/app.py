@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 import traceback
@@ -64,6 +65,8 @@ _AT_ONCE = 4
 _MOST_FORM = 500_000
 # How long an answer may state the freshness that another one has read: somebody types.
 _FRESH_S = 2.0
+# Without a request for so long, views are counted before anybody looks at them.
+_QUIET_S = 2.0
 _JSON = ".json"
 # Views that also take a form.
 _WRITING = (inbox.view, injected.view, forgetting.view)
@@ -84,6 +87,7 @@ class Site:
         self._pool = Pool(home, _FRESH_S)
         self._kept = Kept() if patience_s is None else Kept(patience_s)
         self._counted: list[View] = []
+        self._asked, self._is_closed = -math.inf, False
 
     def sweep(self, now: float) -> None:
         """Give back what nobody has used for a while; ``now`` is monotonic seconds."""
@@ -91,6 +95,7 @@ class Site:
 
     def close(self) -> None:
         """Close what is kept open."""
+        self._is_closed = True
         self._kept.close()
         self._pool.close()
 
@@ -98,6 +103,11 @@ class Site:
         """Count what the views show, so that the first look at them does not wait; what fails is said by the view."""
         with contextlib.suppress(BrainError, OSError, apsw.Error):
             for view in self._counted:
+                # Somebody who looks or types comes first.
+                while not self._is_closed and time.monotonic() - self._asked < _QUIET_S:
+                    time.sleep(_QUIET_S / 4)
+                if self._is_closed:
+                    return
                 view(Visit(self._home, load(self._home), self._environ, {}, {}, self._access.issue))
 
     def app(self) -> ASGIApp:
@@ -143,6 +153,7 @@ class Site:
 
     def _respond(self, view: View, request: Request, form: Mapping[str, str] | None) -> Response:
         started = time.perf_counter()
+        self._asked = time.monotonic()
         as_json = request.url.path.endswith(_JSON)
         event, fields = "", dict[str, Any]()
         try:

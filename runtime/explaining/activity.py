@@ -57,6 +57,7 @@ _BROWSED = re.compile(r"^\s*- (\d\d):(\d\d)() (\S.*)$")
 _TYPED = re.compile(r"^- (\d\d):(\d\d):(\d\d) (\S.*)$")
 _COMMITTED = re.compile(r"^## (\d\d):(\d\d)() (\S.*)$")
 _LINES = {"browsing": _BROWSED, "shell": _TYPED, "commit": _COMMITTED}
+_EPOCH = date(1970, 1, 1).toordinal()
 _NO_YEAR = "a year from 1970 to 9998"
 
 
@@ -102,6 +103,18 @@ def year(home: Home, config: Config, wanted: int, project: str = "") -> dict[str
         "hours": hours,
         "freshness": fresh,
     }
+
+
+def days(home: Home, config: Config, first: date, last: date, project: str = "") -> dict[str, dict[str, int]]:
+    """Return what each day from ``first`` to ``last`` holds, as ``days`` of ``year``. Raises as ``open_index``."""
+    start, end = dates.day_start(first.toordinal() - _EPOCH), dates.day_start(last.toordinal() - _EPOCH + 1)
+    found: dict[str, Counter[str]] = {}
+    with closing(open_index(home.index)) as connection:
+        for each in _walk(connection, config, start, project):
+            if start <= each.date < end:
+                name = time.strftime("%Y-%m-%d", time.localtime(each.date))
+                found.setdefault(name, Counter())[each.kind] += each.count
+    return {name: dict(counts) for name, counts in sorted(found.items())}
 
 
 def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str, Any]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import clock, telemetry
+from core.config import Config
 from core.home import Home
 from runtime.capture.capture import capture
+from runtime.explaining import activity
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import Judge
-from tests.web.site import Browser, write_run
+from tests.web.site import PORT, Browser, write_run
+from web.access import Access
+from web.app import Site
 
 _NOON = 1_773_316_800  # 2026-03-12 12:00 UTC
 SESSION = """## [1] user · 2026-03-12 12:00
@@ -513,3 +518,30 @@ def test_a_line_that_no_screen_could_hold_is_shown_in_part(stocked: Shelf, brows
     assert len(page) < 250_000
     assert re.search(r"\(100,00\d more characters\)", page)
     assert "x" * 300_000 in browser.json("/s/brain/one.md.json")["text"]
+
+
+def test_views_are_counted_beforehand_until_the_site_is_closed(stocked: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    real = activity.projects
+
+    def counted(home: Home, config: Config) -> dict[str, Any]:
+        listed.append("projects")
+        return real(home, config)
+
+    monkeypatch.setattr(activity, "projects", counted)
+    site = Site(stocked.home, {}, Access("127.0.0.1", PORT), 10)
+    site.app()
+    site.prepare()
+    site.prepare()
+    assert listed == ["projects"]
+    stocked.put("brain", "late.md", "a gull", date=_NOON)
+    site.close()
+    site.prepare()
+    assert listed == ["projects"]
+
+
+def test_the_past_year_counts_the_days_that_the_year_does(stocked: Shelf) -> None:
+    whole = activity.year(stocked.home, stocked.config, 2026)["days"]
+    assert activity.days(stocked.home, stocked.config, date(2026, 1, 1), date(2026, 12, 31)) == whole
+    assert list(activity.days(stocked.home, stocked.config, date(2026, 3, 12), date(2026, 3, 12))) == ["2026-03-12"]
+    assert activity.days(stocked.home, stocked.config, date(2026, 3, 13), date(2026, 12, 31)) == {}

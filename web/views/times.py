@@ -94,10 +94,7 @@ class Times:
 def _past_year(visit: Visit, project: str) -> dict[str, Any]:
     today = date.fromtimestamp(visit.now)
     first = today - timedelta(days=today.weekday() + 52 * 7)
-    known: dict[str, dict[str, int]] = {}
-    for year in sorted({first.year, today.year}):
-        known |= activity.year(visit.home, visit.config, year, project)["days"]
-    days = {day: counts for day, counts in known.items() if first.isoformat() <= day <= today.isoformat()}
+    days = activity.days(visit.home, visit.config, first, today, project)
     return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
 
 
