@@ -69,9 +69,13 @@ class Kept:
             if making is None:
                 making = self._making[(name, *state)] = self._makers.submit(self._make, name, state, make)
         is_late = last is not None and now - last.known <= _LATE_S
+        patience_s = self._patience_s
+        if spare is not None:
+            # A page goes on without it: better shown a little later the first time, and not waited for later on.
+            patience_s *= 2 if last is None else 0.25
         if last is None and spare is not None:
             last, is_late = _Answer(state, now, now, spare), True
-        wait([making], min(self._patience_s, TIMEOUT_MAX) if is_late else None)
+        wait([making], min(patience_s, TIMEOUT_MAX) if is_late else None)
         return making.result() if making.done() or last is None else last.found
 
     def clear(self) -> None:
