@@ -138,7 +138,7 @@ def abstain(inquiry: Inquiry, known: Known, *, is_small: bool = False) -> None:
 
         kind, exact = route.kind(inquiry.question)
         if kind == route.LITERAL:
-            enough, said = not known.somewhere.isdisjoint(Question(exact).stems), f"no hit mentions {exact}"
+            enough, said = not known.somewhere.isdisjoint(Question(exact).stems), f"no hit mentions {echoed(exact)}"
     if not enough:
         inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:NEAREST], []
         inquiry.reason += f"; nothing relevant: {said}"
