@@ -22,7 +22,7 @@ _MOST = 64
 # An answer that also shows what has not been indexed yet is good for so long.
 FRESH_S = 2.0
 # How long a look waits for a new answer where there is one that was right up to so long ago.
-_PATIENCE_S = 0.015
+_PATIENCE_S = 0.01
 _LATE_S = 60.0
 _AT_ONCE = 2
 
