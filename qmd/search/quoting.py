@@ -142,12 +142,6 @@ class Question:
             _stem(word): spelled.get(word, word) for word in [word for word in telling if word not in _EMPTY] or telling
         }
 
-    def mentioned(self, text: str) -> set[str]:
-        """Return the stems that ``text`` has in any form."""
-        lower = text.lower()
-        lower = lower if len(lower) == len(text) else text
-        return {stem for stem in self.stems if next(_occurrences(lower, text, stem), None) is not None}
-
 
 def quote(
     text: str, question: Question, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False
@@ -165,11 +159,16 @@ class Reading:
         self._session, self._question = _Session(text, is_ascii=question.is_ascii), question
         self._own, self._prompts = _matches(self._session, question) if self._session.starts else ({}, {})
 
+    def mentioned(self) -> set[str]:
+        """Return the stems of the question that the text has in any form."""
+        lower, text = self._session.lower, self._session.text
+        return {stem for stem in self._question.stems if next(_occurrences(lower, text, stem), None) is not None}
+
     def exchanges(self) -> list[set[str]]:
         """Return the stems of the question that each exchange has; a text without turns is one exchange."""
         session = self._session
         if not session.starts:
-            return [self._question.mentioned(session.text)]
+            return [self.mentioned()]
         held: dict[int, set[str]] = {}
         for begin, words in self._own.items():
             held.setdefault(session.first(session.turn(begin)), set()).update(words)

@@ -10,7 +10,7 @@ from core.jsonb import pack
 from core.version import REDACTION
 from qmd.index.catalogue import Filters
 from qmd.index.store import Deadline
-from qmd.search.quoting import Question
+from qmd.search.quoting import Question, Reading
 from qmd.search.search import Hit
 from runtime.asking import deciding
 from runtime.asking.ask import Asker, Inquiry
@@ -98,4 +98,4 @@ def test_rare_words_that_the_best_exchange_lacks_are_missing(home: Home) -> None
 def test_a_text_mentions_a_word_in_any_of_its_forms() -> None:
     wanted = Question("why did TestLocks need Redis retries in a lock")
     assert list(wanted.stems.values()) == ["TestLocks", "need", "Redis", "retries", "lock"]
-    assert wanted.stems.keys() - wanted.mentioned("The redis-retry of myTestLock") == {"need"}
+    assert wanted.stems.keys() - Reading("The redis-retry of myTestLock", wanted).mentioned() == {"need"}
