@@ -205,13 +205,15 @@ class Reading:
 class _Page:
     """Quotes as they are chosen, and the ``room`` (characters) that is left for more."""
 
-    __slots__ = ("_kept", "_question", "_said", "_session", "_taken", "quotes", "room")
+    __slots__ = ("_kept", "_question", "_said", "_session", "_taken", "_words_by_line", "quotes", "room")
 
     def __init__(self, session: _Session, question: Question, room: int) -> None:
         self._session, self._question, self.room = session, question, room
         self.quotes: list[Quote] = []
         self._said: list[set[str]] = []
         self._taken: set[int] = set()
+        # Each chosen line is compared with many others, and most lines with several chosen ones.
+        self._words_by_line: dict[int, set[str]] = {}
         # How much of its weight a word keeps.
         self._kept = dict.fromkeys(question.stems, 1.0)
 
@@ -248,7 +250,10 @@ class _Page:
         return latest
 
     def _words(self, begin: int) -> set[str]:
-        return set(_words(self._session.lower[begin : line_end(self._session.text, begin)]))
+        if begin not in self._words_by_line:
+            line = self._session.lower[begin : line_end(self._session.text, begin)]
+            self._words_by_line[begin] = set(_words(line))
+        return self._words_by_line[begin]
 
     def _quote(self, begin: int) -> None:
         """Quote a line, and the answer to it if it is a question."""
