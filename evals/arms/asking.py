@@ -88,6 +88,7 @@ def found(place: Place, envelope: dict[str, Any], again: Callable[[int], dict[st
         clock(envelope["route"]),
         nearest=_documents(place, envelope.get("nearest") or ()),
         snippets=snippets,
+        is_marked=bool(envelope.get("missing")),
     )
 
 

@@ -31,10 +31,11 @@ class ArmAnswer(list[str]):
 
     ``clock`` is how it was found: words, meaning (by which encoder), or the order of time; "" if the arm has one way.
     ``nearest`` are documents that the answer lists as not clearly relevant. ``snippets(budget)`` returns the hits'
-    snippets in order, made for that many characters; None if the arm has no snippets.
+    snippets in order, made for that many characters; None if the arm has no snippets. ``is_marked``: the answer names
+    words of the question that its best place lacks.
     """
 
-    __slots__ = ("clock", "nearest", "snippets")
+    __slots__ = ("clock", "is_marked", "nearest", "snippets")
 
     def __init__(
         self,
@@ -43,11 +44,13 @@ class ArmAnswer(list[str]):
         *,
         nearest: Iterable[str] = (),
         snippets: Callable[[int], list[str]] | None = None,
+        is_marked: bool = False,
     ) -> None:
         super().__init__(documents)
         self.clock = clock
         self.nearest = list(nearest)
         self.snippets = snippets
+        self.is_marked = is_marked
 
 
 class Unavailable(Exception):

@@ -161,6 +161,8 @@ def _answer(answer: Any, place: Place, question: list[Any], depth: int) -> dict[
             row["clock"] = found.clock
         if found.nearest:
             row["nearest"] = [place.identify(each) for each in found.nearest]
+        if found.is_marked:
+            row["marked"] = True
         if wanted and found.snippets is not None:
             # Ranks alone are kept: a run's folder contains no text of the documents.
             row["shown"] = {str(budget): spans.first(wanted, found.snippets(budget), budget) for budget in BUDGETS}

@@ -50,6 +50,7 @@ def row(asked: Sequence[Question], answers: Answers) -> dict[str, Any]:
             "false_abstentions": _share(len(abstained), len(scored)),
             "only_nearest": _share(nearest, len(scored)),
             **{f"{kind.replace(' ', '_')}_answered": _answered(asked, answers, kind) for kind in WRONG},
+            "near_miss_as_known": _answered(asked, answers, "near miss", marked=False),
         },
         "clocks": dict(sorted(clocks.items(), key=lambda each: (-each[1], each[0]))),
         "errors": sum("error" in answer for answer in answers.values()),
@@ -120,10 +121,14 @@ def _first(ranked: Sequence[str], relevant: Mapping[str, int]) -> int:
     return next((rank for rank, document in enumerate(places, 1) if relevant.get(document, 0) > 0), 0)
 
 
-def _answered(asked: Sequence[Question], answers: Answers, kind: str) -> dict[str, Any] | None:
-    """The share of questions of a wrong kind that were answered with something; None where none was asked."""
-    strangers = [q for q in asked if not q.relevant and q.kind == kind and q.id in answers]
-    return _share(sum(bool(answers[q.id]["ranked"]) for q in strangers), len(strangers)) if strangers else None
+def _answered(asked: Sequence[Question], answers: Answers, kind: str, *, marked: bool = True) -> dict[str, Any] | None:
+    """The share of questions of a wrong kind that were answered with something; None where none was asked.
+
+    With ``marked`` False, an answer that names words it lacks does not count.
+    """
+    found = [answers[q.id] for q in asked if not q.relevant and q.kind == kind and q.id in answers]
+    count = sum(bool(each["ranked"]) and (marked or not each.get("marked")) for each in found)
+    return _share(count, len(found)) if found else None
 
 
 def _share(count: int, total: int) -> dict[str, Any]:

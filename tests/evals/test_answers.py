@@ -290,3 +290,14 @@ def test_the_shipped_set_keeps_no_text_of_the_files() -> None:
 def test_as_many_questions_have_no_answer_on_another_topic_as_nearly_one() -> None:
     kinds = Counter(entry["type"] for entry in json.loads(SET.read_text(encoding="utf-8"))["questions"])
     assert min(kinds[kind] for kind in UNANSWERABLE) >= 40
+
+
+def test_a_near_miss_whose_answer_names_what_it_lacks_is_not_answered_as_known() -> None:
+    asked = [Question(each, each, "c", {}, "near miss") for each in ("a", "b")] + [Question("d", "d", "c", {"x": 1})]
+    answers = {
+        "a": {"ranked": ["x"], "marked": True, "ms": 1},
+        "b": {"ranked": ["x"], "ms": 1},
+        "d": {"ranked": ["x"], "ms": 1},
+    }
+    abstention = tally.row(asked, answers)["abstention"]
+    assert (abstention["near_miss_answered"]["count"], abstention["near_miss_as_known"]["count"]) == (2, 1)
