@@ -191,7 +191,7 @@ def _key() -> str:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed ahead is kept
         return sys.stdin.read(1).lower()
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
