@@ -18,6 +18,7 @@ import psutil
 from bench import corpora
 from bench.measure import Failed, environment, median, percentile, program, relative
 from bench.report import Report, Row, megabytes, ms
+from qmd.index.writer import spread_dates
 
 _FIRST_BYTE_S = 0.050
 _RESULTS_S = 0.100
@@ -107,14 +108,8 @@ def _dated(home: Path) -> Path:
     copy.mkdir()
     for name in ("index.sqlite", "collections.yml"):
         shutil.copy(home / name, copy)
-    since = int(time.time()) - _YEARS_S
     connection = apsw.Connection(str(copy / "index.sqlite"))
-    # Knuth's multiplicative hash spreads them evenly.
-    connection.execute(
-        "UPDATE brain_facts SET dated = 1, date = ?1 + document_id * 2654435761 % ?2,"
-        " ended = ?1 + document_id * 2654435761 % ?2 + 1800",
-        (since, _YEARS_S),
-    )
+    spread_dates(connection, int(time.time()) - _YEARS_S, _YEARS_S)
     connection.close()
     return copy
 
