@@ -200,6 +200,8 @@ _SHORTEST, _PIECE = 10, 1024
 _ABOVE = 6
 # Candidates of a line that are judged: a line with more is a program's.
 _MANY = 40
+# Lines of one form without a secret, after which others of it are passed over: a log has thousands.
+_ALIKE = 4
 _ADDRESS = r"[a-z][a-z0-9+.-]*://"
 _CAPITALS = r"[A-Z][a-z]+(?:[-_.][A-Z][a-z]+)+|[a-z]{3,}(?:-[a-z]{3,}){3,}"
 
@@ -407,12 +409,20 @@ def _is_near(value: str, near: list[Cue], before: str) -> bool:
     return bool(kinds - {"N"}) or "P" in before or "S" in before
 
 
-def judged(text: str, *, screen: bool = True) -> Iterator[tuple[int, int, list[str], str]]:
+def judged(
+    text: str, *, screen: bool = True, alike: dict[str, int] | None = None
+) -> Iterator[tuple[int, int, list[str], str]]:
     """Yield the candidates of a text that are near a cue: begin, end, features, kind of the mark.
 
-    ``screen``: pass over the lines that the prefilter does not admit.
+    ``screen``: pass over the lines that the prefilter does not admit. ``alike`` counts lines by their words without
+    digits; more than a few of one form are a program's, and passed over. The caller empties it at a secret.
     """
     for at, line, last in _admitted(text) if screen else _all(text):
+        if alike is not None:
+            form = made(r"\S*\d\S*").sub("#", line)
+            alike[form] = alike.get(form, 0) + 1
+            if alike[form] > _ALIKE:
+                continue
         plain = made(r"\[redacted:[\w-]+\]").sub(lambda mark: "\x00" * len(mark[0]), line) if MARK in line else line
         found = list(islice(candidates(plain), _MANY))
         if not found:
@@ -501,7 +511,7 @@ def confirms(data: bytes) -> bool:
     while values:
         value = values.pop()
         if type(value) is str:
-            if len(value) > _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value)):
+            if len(value) > _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value, alike={})):
                 return True
         elif type(value) is dict:
             values += value.values()
@@ -513,8 +523,10 @@ def confirms(data: bytes) -> bool:
 def _without_likely(text: str, counts: dict[str, int]) -> str:
     pieces: list[str] = []
     done = 0
-    for start, end, found, kind in judged(text):
+    alike: dict[str, int] = {}
+    for start, end, found, kind in judged(text, alike=alike):
         if _is_secret(found):
+            alike.clear()
             pieces += (text[done:start], f"{MARK}{kind}]")
             counts[kind] = counts.get(kind, 0) + 1
             done = end

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.redaction import automaton, clean_record, redact
+from core.redaction import automaton, clean, clean_record, likely, redact
 from qmd.search.snippets import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
 
@@ -203,3 +203,22 @@ def test_signs_that_are_written_in_another_way_hide_no_value(text: str) -> None:
         assert cleaned.endswith("&quot;x&quot; 中：y") or cleaned == redact(text.format(secret))[0]
         for ascii_only in (True, False):
             assert automaton.suspects(json.dumps({"content": given}, ensure_ascii=ascii_only).encode())
+
+
+def test_lines_of_a_log_are_judged_a_few_times_and_a_secret_behind_them_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [f"INFO api user=ann login token accepted request_id={number:016x} took 7ms" for number in range(500)]
+    judged: list[str] = []
+
+    def counted(line: str, *given: Any) -> list[str]:
+        judged.append(line)
+        return features(line, *given)
+
+    features = likely.features
+    monkeypatch.setattr(likely, "features", counted)
+    text = "\n".join([*lines, "the staging password is hunter2-Velvet9"])
+    cleaned = clean(text, {})
+    assert cleaned.startswith("\n".join(lines))
+    assert "hunter2-Velvet9" not in cleaned
+    assert len(judged) < 50
