@@ -39,7 +39,7 @@ def noon(monkeypatch: pytest.MonkeyPatch) -> int:
     """The present, in a zone where it is about noon: "an hour ago" is then the same day."""
     now = clock.now()
     offset = 12 - (now // 3600) % 24
-    monkeypatch.setenv("TZ", f"<X>{-offset:+d}")
+    monkeypatch.setenv("TZ", f"<noon>{-offset:+d}")
     return now
 
 
