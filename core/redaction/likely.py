@@ -562,7 +562,8 @@ def _ascii(*kinds: str) -> str:
 
 def prefilter() -> str:
     """Return the pattern, in RE2's syntax, that each text with a candidate and a cue in ASCII has, in JSON as well."""
-    begins, apart = r"(?:^|[^A-Za-z0-9/]|\\[nrt])", r"(?:^|[^A-Za-z0-9/_.-]|\\[nrt])"
+    escaped = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}"
+    begins, apart = rf"(?:^|[^A-Za-z0-9/]|{escaped})", rf"(?:^|[^A-Za-z0-9/_.-]|{escaped})"
     cue = rf"(?:{begins}(?:{_ascii('P', 'S')})|{apart}(?:{_ascii('K', 'C', 'L')}))"
     # Words and a sign; quotes of a name and of its value; the end of a line.
     comes = (
@@ -570,7 +571,7 @@ def prefilter() -> str:
         r"|[ :.*?]*(?:\\n|\n)(?:\\[nrt]|\s)*)"
     )
     inner = r"(?:passw|secret)[^\n\"\\]*(?:[^a-z\n\"\\]|[\"'\\]+[ :=\"'\\]*)"
-    named = r"(?-i:(?:^|[\s\"'`.]|\\n)[A-Z][A-Z0-9_]{3,}[\\\"']*\]? ?(?:\?\?|\|\|)?=)[ \\\"']*"
+    named = rf"(?-i:(?:^|[^A-Za-z0-9_$-]|{escaped})[A-Z][A-Z0-9_]{{3,}}[\\\"']*\]? ?(?:\?\?|\|\|)?=)[ \\\"']*"
     option = r" -(?-i:[aikpuwPUW])[ =\\\"']+"
     behind = (
         r"[0-9][a-z]*[\"'`*)!\\]{0,4} (?:as|is|opens|unlocks|\()(?: [a-z]+)* ?"

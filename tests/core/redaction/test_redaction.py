@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core import redaction
@@ -163,6 +163,8 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     assert redact(once) == (once, {})
 
 
+@example("\x1fAUTH_PROVIDER=auth0-us-2AUTH_PROVIDER=auth0-us-2")
+@example("\u2014AUTH_PROVIDER=auth0-us-2")
 @given(st.lists(_PIECES | st.text(max_size=12), max_size=6).map("".join))
 def test_what_the_rules_replace_passes_every_screen(text: str) -> None:
     if redact_with_rules(text) != text:
