@@ -64,6 +64,8 @@ def settle(
     folders = record["folders"] if record else settings_file.missing_folders(path)
     made = record["made"] if record else not exists(path)
     settings_file.change(home, path, edit, mode=mode)
+    if wanted and any(each.outcome == EDITED for each in outcomes):
+        return outcomes  # the record keeps the hash of what was written, which shows the edit
     if kept:
         text = settings_file.read(path) or ""
         since = (record or {}).get("since") or clock.iso(clock.now())
@@ -142,9 +144,10 @@ def _edited(
         if found == FOREIGN and not force:
             outcomes.append(Outcome(part, FOREIGN))
             continue
-        if found != ABSENT:
-            text = FORMS[part.form].take(text, part) if found != FOREIGN else _without_foreign(text, part)
-            base = base if found == FOREIGN else text
+        if found == FOREIGN:
+            text = _without_foreign(text, part)
+        elif found != ABSENT:
+            text, base = (FORMS[part.form].take(each, part) for each in (text, base))
         text = FORMS[part.form].put(text, part)
         kept.append(part)
         outcomes.append(Outcome(part, "wired"))

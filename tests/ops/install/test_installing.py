@@ -215,6 +215,38 @@ def test_the_launcher_runs_the_brain_of_this_home_without_a_path(home: Home, use
     assert installing.launcher(home, os.environ)["outcome"] == "foreign"
 
 
+def test_a_file_that_was_edited_stays_however_often_it_is_installed(home: Home, user: Path) -> None:
+    which = [BY_NAME["opencode"]]
+    installing.install(home, which, os.environ)
+    plugin = user / ".config/opencode/plugins/brain.js"
+    mine = plugin.read_text() + "// mine\n"
+    plugin.write_text(mine)
+    for _ in range(2):
+        assert "edited" in outcomes(installing.install(home, which, os.environ)["agents"])
+        assert plugin.read_text() == mine
+    assert "edited" in outcomes(installing.status(home, which, os.environ))
+    installing.uninstall(home, [], os.environ)
+    assert plugin.read_text() == mine
+
+
+@pytest.mark.parametrize("command", [None, ["/elsewhere/.venv/bin/brain"]])
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_two_parts_of_one_file_without_a_record_leave_it_together(
+    home: Home, user: Path, monkeypatch: pytest.MonkeyPatch, name: str, command: list[str] | None
+) -> None:
+    path = user / f".{name}/settings.json"
+    before = path.read_bytes()
+    with monkeypatch.context() as patched:
+        if command:
+            patched.setattr(program, "command", lambda: command)
+        installing.install(home, [BY_NAME[name]], os.environ)
+    (Path(home.state) / "installed.json").unlink()
+    installing.install(home, [BY_NAME[name]], os.environ)
+    assert "brain" in path.read_text()
+    installing.uninstall(home, [], os.environ)
+    assert path.read_bytes() == before
+
+
 def test_every_command_that_is_written_is_absolute_and_names_this_home(home: Home, user: Path) -> None:
     installing.install(home, AGENTS, os.environ)
     lines = installing.commands(home)
