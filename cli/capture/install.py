@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_FAILED = 1
+FAILED = 1
 # What a wiring is called on the screen.
-_TITLES = {"mcp": "tools (MCP)", "skills": "skills", "guidance": "rule", "recall": "hooks", "launcher": "launcher"}
+_TITLES = {"mcp": "tools (MCP)", "skills": "skills", "guidance": "rule", "recall": "hooks"}
 _WORDS = {
     "foreign": "left alone: another entry has the name brain; --force replaces it",
     "kept": "left alone: edited since; --force replaces it",
@@ -24,6 +24,7 @@ _WORDS = {
     "gone": "names a program that is not there any more",
     "absent": "not installed",
 }
+_OTHER_PROGRAM = "left alone: another program has the name brain; --force writes ~/.local/bin/brain"
 
 COMMAND = Command(
     "install",
@@ -55,7 +56,10 @@ def run(args: Args, context: Context) -> int:
     which = installing.chosen(args.words, context.environ, everything=args.all)
     if args.status:
         found = installing.status(context.home, which, context.environ)
-        report: dict[str, Any] = {"agents": found}
+        report: dict[str, Any] = {
+            "agents": found,
+            "launcher": installing.launcher_status(context.home, context.environ),
+        }
     else:
         is_dry = args.dry_run or not (args.words or args.auto or args.all)
         report = installing.install(context.home, which, context.environ, force=args.force, dry_run=is_dry)
@@ -68,7 +72,7 @@ def run(args: Args, context: Context) -> int:
         from core.redaction import shown
 
         write("".join(f"{shown(line)}\n" for line in _lines(report, args)))
-    return _FAILED if failed else OK
+    return FAILED if failed else OK
 
 
 def _lines(report: dict[str, Any], args: Args) -> Iterator[str]:
@@ -89,7 +93,7 @@ def _lines(report: dict[str, Any], args: Args) -> Iterator[str]:
     if "launcher" in report:
         launcher = report["launcher"]
         hint = "" if launcher["on_path"] else "  (its folder is not on your PATH)"
-        what = words.get(launcher["outcome"], launcher["outcome"])
+        what = {**words, "foreign": _OTHER_PROGRAM}.get(launcher["outcome"], launcher["outcome"])
         yield f"Launcher\n  {'brain':<12} {what}  {_short(launcher['path'])}{hint}"
     if report.get("dry_run") and not args.dry_run:
         yield "nothing was written; to do it: brain install --auto"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from cli.capture.install import FAILED
 from cli.context import Context, write
 from cli.spec import Args, Command
 from core.errors import OK
-
-_FAILED = 1
 
 COMMAND = Command(
     "uninstall",
@@ -33,4 +32,4 @@ def run(args: Args, context: Context) -> int:
     else:
         lines = [f"{row['outcome']:<10} {row['kind']:<14} {row['path']}  {row.get('why', '')}".rstrip() for row in rows]
         write("".join(f"{shown(line)}\n" for line in lines or ["nothing was installed"]))
-    return _FAILED if failed else OK
+    return FAILED if failed else OK

@@ -70,15 +70,19 @@ def settings_path(environ: Mapping[str, str], *, project: bool = False, file: st
     return join(claude_folder(environ), "settings.json")
 
 
-def install(home: Home, path: str, hooks: Iterable[str]) -> dict[str, Any]:
+def install(home: Home, path: str, hooks: Iterable[str], *, dry_run: bool = False) -> dict[str, Any]:
     """Make ``path`` hold exactly ``hooks`` of ours; the former file is kept in ``state/backup``.
+
+    ``dry_run`` writes nothing and reports what would change.
 
     Returns {"file", "changed", "events", "backup"}. Raises BadInput if the file is not one that can be edited.
     """
     entries = wanted(home, hooks)
     is_new = not exists(path)
     folders = settings_file.missing_folders(path)
-    report = _edit(home, path, entries)
+    report = _edit(home, path, entries, dry_run=dry_run)
+    if dry_run:
+        return report
     recorded = installed.read(home)["hooks"].get(path, {})
     before = {} if report["changed"] else recorded
     details = {
@@ -111,7 +115,8 @@ def uninstall(home: Home, path: str) -> dict[str, Any]:
 def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict[str, Any]:
     """Return {"files", "last_fired", "off"} for ``paths`` and every settings file that has hooks by the record.
 
-    A file has {"file", "recorded", "since", "events", "problems", "installed"}. ``since`` is the time of the
+    A file has {"file", "recorded", "since", "events", "problems", "installed"}, and ``gone`` (True) if the program of
+    a hook is no longer where the hook says. ``since`` is the time of the
     installation (ISO 8601), None if the record has none. ``last_fired`` is the time of a hook's newest telemetry row,
     None if there is no such row. ``off`` is the kill switch.
     """
@@ -143,6 +148,7 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
     for command in sorted({str(entry.get("command")) for _, entry in found}):
         missing = missing_program(command)
         if missing:
+            state["gone"] = True
             state["problems"].append(f"{missing} is not there any more")
     gone = sorted(set((record or {}).get("events", ())) - set(state["events"]))
     if gone:
@@ -160,7 +166,7 @@ def missing_program(command: str) -> str:
     return next((word for word in words if word.startswith("/") and "=" not in word and not isfile(word)), "")
 
 
-def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]], *, dry_run: bool = False) -> dict[str, Any]:
     changed = False
 
     def edit(before: str | None) -> str:
@@ -173,5 +179,9 @@ def _edit(home: Home, path: str, entries: Mapping[str, dict[str, Any]]) -> dict[
         changed = before is None or after != before
         return after
 
-    backup = settings_file.change(home, path, edit)
+    backup = None
+    if dry_run:
+        edit(settings_file.read(path))
+    else:
+        backup = settings_file.change(home, path, edit)
     return {"file": path, "changed": changed, "events": sorted(entries), "backup": backup}

@@ -112,24 +112,51 @@ def commands(home: Home) -> dict[str, list[str]]:
 
 def launcher(home: Home, environ: Mapping[str, str], *, dry_run: bool = False, force: bool = False) -> dict[str, Any]:
     """Put ``brain`` on the PATH of shells, where nothing else has the name; return {"path", "outcome", "on_path"}."""
+    part = _launcher_part(home)
+
+    def act(path: str) -> str:
+        done = wired_files.settle(home, path, [part], force=force, dry_run=dry_run, mode=_PROGRAM_MODE)
+        return done[0].outcome
+
+    return _launched(home, environ, act, same="unchanged", force=force)
+
+
+def launcher_status(home: Home, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return {"path", "outcome", "on_path"} of ``brain`` for shells, with the states that ``status`` names."""
+    part = _launcher_part(home)
+    files = installed.read(home)["files"]
+    return _launched(home, environ, lambda path: _state_of_part(path, part, files.get(path)), same=forms.SAME)
+
+
+def _launched(
+    home: Home, environ: Mapping[str, str], act: Callable[[str], str], *, same: str, force: bool = False
+) -> dict[str, Any]:
+    """Return the report of a ``brain`` that is not ours to write, else of what ``act`` does or finds.
+
+    ``same`` is the outcome if this very program has the name already.
+    """
     path = expanduser(_LAUNCHER)
     search = environ.get("PATH") or os.defpath
-    there = shutil.which("brain", path=search)
+    on_path = dirname(path) in search.split(os.pathsep)
     own = realpath(program.command()[0])
-    is_written = path in installed.read(home)["files"]
-    if there and not is_written and realpath(there) == own:
-        return {"path": there, "outcome": "unchanged", "on_path": True}
+    there = "" if path in installed.read(home)["files"] else shutil.which("brain", path=search)
+    if there and realpath(there) == own:
+        return {"path": there, "outcome": same, "on_path": True}
     if realpath(path) == own:
-        return {"path": path, "outcome": "unchanged", "on_path": dirname(path) in search.split(os.pathsep)}
+        return {"path": path, "outcome": same, "on_path": on_path}
+    if there and realpath(there) != realpath(path) and not force:
+        return {"path": there, "outcome": forms.FOREIGN, "on_path": True}
+    try:
+        return {"path": path, "outcome": act(path), "on_path": on_path}
+    except (BrainError, OSError) as error:
+        return {"path": path, "outcome": "failed", "why": str(error), "on_path": False}
+
+
+def _launcher_part(home: Home) -> Part:
     exports = "".join(f"export {name}={quote(value)}\n" for name, value in program.environment(home).items())
     text = f"#!/bin/sh\n# Written by `brain install`, taken back by `brain uninstall`.\n{exports}"
     text += f'exec {join(program.command())} "$@"\n'
-    part = Part("launcher", "launcher", "file", (), text)
-    try:
-        outcome = wired_files.settle(home, path, [part], force=force, dry_run=dry_run, mode=_PROGRAM_MODE)[0].outcome
-    except (BrainError, OSError) as error:
-        return {"path": path, "outcome": "failed", "why": str(error), "on_path": False}
-    return {"path": path, "outcome": outcome, "on_path": dirname(path) in search.split(os.pathsep)}
+    return Part("launcher", "launcher", "file", (), text)
 
 
 def _installer(
@@ -167,20 +194,13 @@ def _installer(
 
 def _skilled(home: Home, agent: Agent, folder: str, *, force: bool, dry_run: bool) -> str:
     is_open = agent.name != "claude"
-    if dry_run:
-        states = {each["state"] for each in skills.status(home, folder) if dirname(dirname(each["path"])) == folder}
-        return "unchanged" if states == {"current"} else "wired"
-    done = skills.install(home, folder, {}, agents=is_open, force=force, user=agent.name)
+    done = skills.install(home, folder, {}, agents=is_open, force=force, user=agent.name, dry_run=dry_run)
     outcomes = {each["outcome"] for each in done}
     return next((name for name in ("kept", "installed") if name in outcomes), "unchanged").replace("installed", "wired")
 
 
 def _hooked(home: Home, path: str, *, dry_run: bool) -> str:
-    if dry_run:
-        state = hooks.status(home, [path], {})["files"]
-        found = next(file for file in state if file["file"] == path)
-        return "unchanged" if set(hooks.wanted(home, _CLAUDE_HOOKS)) <= set(found["events"]) else "wired"
-    return "wired" if hooks.install(home, path, _CLAUDE_HOOKS)["changed"] else "unchanged"
+    return "wired" if hooks.install(home, path, _CLAUDE_HOOKS, dry_run=dry_run)["changed"] else "unchanged"
 
 
 def _unhooked(home: Home, path: str) -> str:
@@ -209,13 +229,19 @@ def _state(home: Home, agent: Agent, wiring: Wiring, path: str, record: Mapping[
     if wiring.form == "claude":
         found = next(file for file in hooks.status(home, [path], {})["files"] if file["file"] == path)
         if found["problems"]:
-            return "gone" if "is not there any more" in found["problems"][0] else wired_files.MISSING
-        return "current" if found.get("installed") else "absent"
-    part = parts.part(home, agent, wiring)
-    state = wired_files.state(path, part, record["files"].get(path))
-    recorded = record["files"].get(path)
+            return "gone" if found.get("gone") else wired_files.MISSING
+        if not found["installed"]:
+            return forms.ABSENT
+        # `brain hooks install` leaves the choice of hooks to the user.
+        names = record["hooks"].get(path, {}).get("hooks") or _CLAUDE_HOOKS
+        return forms.OTHER if hooks.install(home, path, names, dry_run=True)["changed"] else forms.SAME
+    return _state_of_part(path, parts.part(home, agent, wiring), record["files"].get(path))
+
+
+def _state_of_part(path: str, part: Part, recorded: Mapping[str, Any] | None) -> str:
+    state = wired_files.state(path, part, recorded)
     if state in ("current", "outdated") and recorded:
-        old = [each for each in wired_files.parts_of(recorded) if each.kind == part.kind and each.agent == agent.name]
+        old = [each for each in wired_files.parts_of(recorded) if (each.agent, each.kind) == (part.agent, part.kind)]
         if any(hooks.missing_program(command) for each in old for command in _commands(each)):
             return "gone"
     return state

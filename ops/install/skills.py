@@ -134,10 +134,12 @@ def install(
     agents: bool = False,
     force: bool = False,
     user: str = "",
+    dry_run: bool = False,
 ) -> list[dict[str, Any]]:
     """Put every skill below ``where``; without ``force``, a skill that the user has edited stays.
 
     ``user`` is the agent for which ``brain install`` does it: several share a folder, and the last one takes it back.
+    ``dry_run`` writes nothing and reports what would become of each skill.
 
     Returns for each {"name", "path", "outcome": installed | unchanged | kept, "scopes"}. Raises OSError.
     """
@@ -159,9 +161,10 @@ def install(
         elif there is not None and not force and (record is None or _digest(there) != record["sha256"]):
             outcome = "kept"
         else:
-            write_atomic(path, data)
             outcome = "installed"
-        if outcome != "kept":
+            if not dry_run:
+                write_atomic(path, data)
+        if outcome != "kept" and not dry_run:
             users = sorted({*(record or {}).get("users", ()), *filter(None, [user])})
             details = {"sha256": _digest(data), "scope": scope, "agents": agents, "users": users, "folders": folders}
             installed.add(home, "skills", path, details)
@@ -172,7 +175,7 @@ def install(
 def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, Any]]:
     """Remove the skills below ``where``; without ``force``, a skill that the user has edited stays."""
     report = []
-    folders: dict[str, None] = {}
+    folders: set[str] = set()
     for path, record in installed.read(home)["skills"].items():
         if dirname(dirname(path)) != where:
             continue
@@ -181,7 +184,7 @@ def uninstall(home: Home, where: str, *, force: bool = False) -> list[dict[str, 
         if not kept:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            folders.update({dirname(path): None}, **dict.fromkeys(record.get("folders") or ()))
+            folders.update([dirname(path)], record.get("folders") or ())
             installed.drop(home, "skills", path)
         report.append({"name": basename(dirname(path)), "path": path, "outcome": "kept" if kept else "removed"})
     settings_file.remove_folders(sorted(folders))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from ops.install import agents, forms, installed, installing, parts, program, wired_files
+from ops.install import agents, forms, hooks, installed, installing, parts, program, wired_files
 from ops.install.agents import AGENTS, BY_NAME
 
 FILES = {
@@ -245,6 +245,82 @@ def test_two_parts_of_one_file_without_a_record_leave_it_together(
     assert "brain" in path.read_text()
     installing.uninstall(home, [], os.environ)
     assert path.read_bytes() == before
+
+
+def test_a_dry_run_reports_what_the_installation_then_does(home: Home, user: Path) -> None:
+    which = [BY_NAME["claude"]]
+    installing.install(home, which, os.environ)
+    settings, skill = user / ".claude/settings.json", user / ".claude/skills/brain-ask/SKILL.md"
+    settings.write_text(settings.read_text().replace("hook stop", "hook stop --old"))
+    skill.write_text("mine\n")
+    assert outcomes(installing.status(home, which, os.environ)) == {"current", "edited", "outdated"}
+    before = tree(user)
+    dry = installing.install(home, which, os.environ, dry_run=True)
+    assert tree(user) == before
+    done = installing.install(home, which, os.environ)
+    assert dry["agents"] == done["agents"]
+    assert outcomes(done["agents"]) == {"unchanged", "kept", "wired"}
+    assert outcomes(installing.status(home, which, os.environ)) == {"current", "edited"}
+
+
+def test_hooks_that_were_chosen_one_by_one_are_current(home: Home, user: Path) -> None:
+    hooks.install(home, str(user / ".claude/settings.json"), ["stop"])
+    (report,) = installing.status(home, [BY_NAME["claude"]], os.environ)
+    assert {row["kind"]: row["outcome"] for row in report["wired"]}["recall"] == "current"
+
+
+def test_hooks_whose_program_is_gone_are_gone_whatever_else_is_wrong(home: Home, user: Path) -> None:
+    command = {"type": "command", "command": "/nowhere/bin/brain hook stop"}
+    settings = {"disableAllHooks": True, "hooks": {"Stop": [{"hooks": [command]}]}}
+    (user / ".claude/settings.json").write_text(json.dumps(settings))
+    (report,) = installing.status(home, [BY_NAME["claude"]], os.environ)
+    assert {row["kind"]: row["outcome"] for row in report["wired"]}["recall"] == "gone"
+
+
+def test_no_launcher_is_written_where_another_program_has_its_name(home: Home, user: Path, tmp_path: Path) -> None:
+    other = tmp_path / "bin" / "brain"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho another\n")
+    other.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{other.parent}:/usr/bin:/bin"}
+    foreign = {"path": str(other), "outcome": "foreign", "on_path": True}
+    assert installing.launcher(home, environ) == foreign
+    assert installing.launcher_status(home, environ) == foreign
+    assert not (user / ".local").exists()
+    assert installing.launcher(home, environ, force=True)["outcome"] == "wired"
+    assert (user / ".local/bin/brain").exists()
+
+
+def test_a_launcher_without_a_record_is_known_by_its_text(home: Home, user: Path) -> None:
+    environ = {**os.environ, "PATH": f"{user}/.local/bin:/usr/bin:/bin"}
+    path = str(user / ".local/bin/brain")
+    installing.launcher(home, environ)
+    (Path(home.state) / "installed.json").unlink()
+    assert installing.launcher_status(home, environ) == {"path": path, "outcome": "current", "on_path": True}
+    assert installing.launcher(home, environ) == {"path": path, "outcome": "unchanged", "on_path": True}
+    assert path in installed.read(home)["files"]
+
+
+def test_the_status_of_the_launcher_is_shown(home: Home, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = user / ".local/bin/brain"
+
+    def state() -> str:
+        return str(installing.launcher_status(home, os.environ)["outcome"])
+
+    assert state() == "absent"
+    installing.launcher(home, os.environ)
+    assert state() == "current"
+    text = path.read_text()
+    path.write_text(text + "# mine\n")
+    assert state() == "edited"
+    path.unlink()
+    assert state() == "missing"
+    monkeypatch.setattr(program, "command", lambda: ["/gone/bin/brain"])
+    installing.launcher(home, os.environ)
+    monkeypatch.undo()
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert state() == "gone"
 
 
 def test_every_command_that_is_written_is_absolute_and_names_this_home(home: Home, user: Path) -> None:
