@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The forms of ``runtime.hooks.dialects``, which a hook's start does not import.
+# The forms of ``runtime.hooks.dialects.answer``, which a hook's start does not import.
 _FORM = Option(
     "--form",
     metavar="FORM",

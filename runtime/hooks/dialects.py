@@ -1,4 +1,4 @@
-"""The words of agents' hooks: what each names a session, a folder, a call, and the form of the answer.
+"""The words of agents' hooks: what each names a session, a folder, a prompt, and the form of the answer.
 
 Claude Code's names are this package's. Other agents took over most of them; the rest is in the tables below.
 """
@@ -15,15 +15,12 @@ _NAMES = {
     "session_id": ("sessionId", "sessionID", "conversation_id"),
     "transcript_path": ("transcriptPath",),
     "prompt": ("initialPrompt",),
-    "tool_name": ("toolName",),
-    "tool_input": ("toolArgs",),
     "hook_event_name": ("hookEventName",),
 }
 # Gemini CLI's names of events.
-_EVENTS = {"BeforeAgent": "UserPromptSubmit", "BeforeTool": "PreToolUse"}
+_EVENTS = {"BeforeAgent": "UserPromptSubmit"}
 # Events of a hook for which the agent gave none.
 _OWN_EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
-FORMS = ("nested", "camel", "snake", "text")
 
 
 def understood(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +48,7 @@ def answer(form: str, verb: str, given: Mapping[str, Any], text: str) -> str:
     """Return the one line that gives ``text`` to the agent in its form.
 
     Args:
-        form: one of ``FORMS``: ``nested`` is Claude Code's, ``camel`` Copilot's and our plugins', ``snake`` Cursor's,
+        form: ``nested`` is Claude Code's, ``camel`` Copilot's and our plugins', ``snake`` Cursor's,
             ``text`` is for agents that add what a hook prints as it is.
         verb: the hook, whose event is named if the input names none.
         given: the hook's input as the agent gave it.

@@ -15,13 +15,12 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"session_id": "a", "cwd": "/p"}, {"session_id": "a", "cwd": "/p"}),
     ({"sessionId": "a", "prompt": "x y z"}, {"session_id": "a", "prompt": "x y z"}),
     ({"conversation_id": "a", "workspace_roots": ["/p", "/q"]}, {"session_id": "a", "cwd": "/p"}),
-    ({"toolName": "bash", "toolArgs": {"command": "ls"}}, {"tool_name": "bash", "tool_input": {"command": "ls"}}),
     ({"hook_event_name": "BeforeAgent"}, {"hook_event_name": "UserPromptSubmit"}),
     ({"prompt": [{"type": "text", "text": "a b"}, {"type": "image"}, {"text": "c"}]}, {"prompt": "a b c"}),
     ({"session_id": "a", "sessionId": "b"}, {"session_id": "a"}),
     ({"workspace_roots": "no list", "sessionId": None}, {}),
 ]
-NAMES = "sessionId prompt workspace_roots hook_event_name toolArgs cwd".split()
+NAMES = "sessionId prompt workspace_roots hook_event_name tool_input cwd".split()
 
 
 @pytest.mark.parametrize(("entered", "understood"), CASES)
@@ -34,7 +33,7 @@ def test_the_names_of_other_agents_are_understood(entered: dict[str, Any], under
 @given(st.dictionaries(st.sampled_from(NAMES), st.none() | st.text() | st.lists(st.none() | st.text())))
 def test_any_input_is_understood_without_an_error(entered: dict[str, Any]) -> None:
     found = dialects.understood(entered)
-    assert all(found[name] == value for name, value in entered.items() if name in ("toolArgs", "sessionId"))
+    assert all(found[name] == value for name, value in entered.items() if name in ("tool_input", "sessionId"))
 
 
 @pytest.mark.parametrize(
