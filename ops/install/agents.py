@@ -350,7 +350,7 @@ AGENTS = (
             _skills("{XDG_CONFIG_HOME:~/.config}/crush/skills"),
         ),
         "https://github.com/charmbracelet/crush: README.md, docs/config/README.md",
-        f"{_NO_HOOKS}; crush.json is the older form, which Crush reads beside crushrc",
+        f"{_NO_HOOKS}; crush.json is the older form, which Crush reads in addition to crushrc",
     ),
     Agent(
         "droid",
@@ -412,7 +412,7 @@ AGENTS = (
         ("hermes",),
         ("{HERMES_HOME:~/.hermes}",),
         (
-            _mcp("{HERMES_HOME:~/.hermes}/config.yaml", "mcp_servers", shape="hermes", form="yaml"),
+            _mcp("{HERMES_HOME:~/.hermes}/config.yaml", "mcp_servers", form="yaml"),
             _skills("{HERMES_HOME:~/.hermes}/skills"),
         ),
         "https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp, /features/skills",

@@ -1,4 +1,4 @@
-"""A block of ours between two marker lines, in a text of any format that has comments."""
+"""A block of ours between two marker lines, in a text of a format in which ``#`` begins a comment."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ _BEGIN, _END = "brain:begin", "brain:end"
 _NOTE = "written by `brain install`, taken back by `brain uninstall`"
 
 
-def block(body: str, comment: tuple[str, str], newline: str = "\n", indent: str = "") -> str:
-    """Return ``body`` between its marker lines; ``comment`` is what begins and ends a comment of the format."""
-    before, after = comment
-    lines = [f"{before} {_BEGIN} ({_NOTE}){after}", *body.splitlines(), f"{before} {_END}{after}"]
+def block(body: str, newline: str = "\n", indent: str = "") -> str:
+    """Return ``body`` between its marker lines."""
+    lines = [f"# {_BEGIN} ({_NOTE})", *body.splitlines(), f"# {_END}"]
     return "".join(f"{indent}{line}".rstrip() + newline for line in lines)
 
 
@@ -21,17 +20,17 @@ def find(text: str) -> tuple[int, int] | None:
     return found.span() if found else None
 
 
-def append(text: str, body: str, comment: tuple[str, str]) -> str:
+def append(text: str, body: str) -> str:
     """Return ``text`` with the block at its end, behind an empty line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text.strip("\ufeff") else newline if text.endswith("\n") else newline * 2
-    return text + gap + block(body, comment, newline)
+    return text + gap + block(body, newline)
 
 
-def insert(text: str, at: int, body: str, comment: tuple[str, str], indent: str) -> str:
+def insert(text: str, at: int, body: str, indent: str) -> str:
     """Return ``text`` with the block at a position that begins a line, indented."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    return text[:at] + block(body, comment, newline, indent) + text[at:]
+    return text[:at] + block(body, newline, indent) + text[at:]
 
 
 def remove(text: str) -> str:

@@ -1,6 +1,6 @@
 """Formats of agents' settings files: how a part of ours is looked for, put in and taken out of a text.
 
-A part is one thing that a file holds for one agent: an MCP server, hooks, a guidance block, a whole file. Every edit
+A part is one thing that a file holds for one agent: an MCP server, hooks, a whole file. Every edit
 keeps the rest of the file byte for byte.
 """
 
@@ -10,18 +10,15 @@ import json
 import re
 import shlex
 import tomllib
-from itertools import pairwise
-from os.path import basename
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ops.install import block_edit, hook_edit, json_edit
+from runtime.explaining.installation import runs_brain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 ABSENT, SAME, OTHER, FOREIGN = "absent", "current", "outdated", "foreign"
-_HASH = ("#", "")
-_MARKUP = ("<!--", " -->")
 
 
 class Part(NamedTuple):
@@ -64,9 +61,7 @@ class Form(NamedTuple):
 
 def is_ours(value: Any) -> bool:
     """Return True if an entry runs ``brain mcp`` or ``brain hook``, of this installation or of another."""
-    return any(
-        basename(word) in ("brain", "brain.py") and after in ("mcp", "hook") for word, after in pairwise(_words(value))
-    )
+    return runs_brain(_words(value), ("mcp", "hook"))
 
 
 def _words(value: Any) -> list[str]:
@@ -151,9 +146,9 @@ def _json_put(text: str, part: Part) -> str:
     for name in reversed(part.key[depth + 1 :]):
         value = {name: value}
     at, members = containers[-1]
-    addition = json_edit.dump({part.key[depth]: value}, json_edit.indentation(text))
+    unit = json_edit.indentation(text)
+    addition = json_edit.dump({part.key[depth]: value}, unit)
     if "\n" in addition:  # without the braces, and a level to the left
-        unit = json_edit.indentation(text)
         addition = "\n".join(line.removeprefix(unit) for line in addition.splitlines()[1:-1])
     else:
         addition = addition[1:-1]
@@ -181,13 +176,9 @@ def _shape(part: Part) -> hook_edit.Shape:
 
 
 def _hooks_state(text: str, part: Part) -> str:
-    shape = _shape(part)
-    found = hook_edit.entries_of(text, shape)
+    found = hook_edit.entries_of(text, _shape(part))
     if not found:
         return ABSENT
-    if shape.flat:
-        found = {event: {**entry, "matcher": None} for event, entry in found.items()}
-        return SAME if found == {e: {**w, "matcher": None} for e, w in part.value["entries"].items()} else OTHER
     return SAME if found == part.value["entries"] else OTHER
 
 
@@ -211,23 +202,23 @@ def _toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text.removeprefix("\ufeff"))
 
 
-def _block_state(text: str, body: str, comment: tuple[str, str]) -> str:
+def _block_state(text: str, body: str) -> str:
     span = block_edit.find(text)
     if span is None:
         return ABSENT
-    wanted = block_edit.block(body, comment).split()
+    wanted = block_edit.block(body).split()
     return SAME if text[span[0] : span[1]].split() == wanted else OTHER
 
 
 def _toml_state(text: str, part: Part) -> str:
-    state = _block_state(text, part.value, _HASH)
+    state = _block_state(text, part.value)
     if state != ABSENT or not part.key:
         return state
     return _judge(_value_at(_toml(text), part.key), _value_at(tomllib.loads(part.value), part.key))
 
 
 def _toml_put(text: str, part: Part) -> str:
-    changed = block_edit.append(text, part.value, _HASH)
+    changed = block_edit.append(text, part.value)
     _toml(changed)  # fails where the file has the table in a form that cannot be extended
     return changed
 
@@ -277,7 +268,7 @@ def _yaml_put(text: str, part: Part) -> str:
         if top in before:
             raise ValueError(f"{top!r} has a form that cannot be extended")
         lines = part.value.splitlines()
-        changed = block_edit.append(text, "\n".join([f"{top}:", *lines]), _HASH)
+        changed = block_edit.append(text, "\n".join([f"{top}:", *lines]))
     else:
         line = found[0] if not found[1] else re.sub(rf":[ \t]*{re.escape(found[1])}", ":", found[0], count=1)
         text = text[: found.start()] + line + text[found.end() :]
@@ -290,7 +281,7 @@ def _yaml_put(text: str, part: Part) -> str:
         indent = child[1] if child is not None and has_child else "  "
         own = len(part.value) - len(part.value.lstrip(" "))
         body = "\n".join(line[own:] for line in part.value.splitlines())
-        changed = block_edit.insert(text, at, body, _HASH, indent)
+        changed = block_edit.insert(text, at, body, indent)
     after = _yaml(changed)
     if _value_at(after, part.key) is None or _without(after, part.key) != _without(before, part.key):
         raise ValueError(f"{top!r} has a form that cannot be extended")
@@ -313,7 +304,7 @@ def _yaml_take(text: str, part: Part) -> str:
         return block_edit.remove(text)
     if not is_ours(_value_at(_yaml(text), part.key)):
         return text
-    # The agent wrote the file anew and left the markers out: take the lines that are indented below the entry.
+    # The agent rewrote the file without the markers: take the lines that are indented below the entry.
     name = re.escape(part.key[1])
     entry = re.compile(
         rf"^(?P<in>[ \t]+){name}[ \t]*:[^\n]*\n(?:(?P=in)[ \t]+[^\n]*\n?|[ \t]*\n)*"
@@ -331,12 +322,6 @@ FORMS = {
     "hooks": Form("{}\n", _hooks_state, _hooks_put, _hooks_take),
     "toml": Form("", _toml_state, _toml_put, _toml_take),
     "yaml": Form("", _yaml_state, _yaml_put, _yaml_take),
-    "block": Form(
-        "",
-        lambda text, part: _block_state(text, part.value, _MARKUP),
-        lambda text, part: block_edit.append(text, part.value, _MARKUP),
-        lambda text, _: block_edit.remove(text),
-    ),
     "file": Form(
         "",
         lambda text, part: ABSENT if not text else SAME if text == part.value else FOREIGN,

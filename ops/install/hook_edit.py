@@ -74,7 +74,7 @@ def _adding(text: str, event: str, entry: dict[str, Any], shape: Shape) -> str:
     top = json_edit.start(text, strict=shape.strict)
     members = json_edit.members(text, top)
     matcher = {"matcher": shape.matchers[event]} if event in shape.matchers else {}
-    group = {**entry, **matcher} if shape.flat else {**matcher, "hooks": [entry]}
+    group = entry if shape.flat else {**matcher, "hooks": [entry]}
     if "hooks" not in members:
         addition = f'"hooks": {json_edit.dump({event: [group]}, unit)}'
         return json_edit.insert(text, top, list(members.values()), addition, 0)

@@ -37,11 +37,11 @@ def part(home: Home, agent: Agent, wiring: Wiring) -> Part:
     return Part(agent.name, wiring.kind, wiring.form, wiring.key, value)
 
 
-def _server(home: Home, environment: str = "env") -> dict[str, Any]:
+def _server(home: Home) -> dict[str, Any]:
     command, *words = program.command()
     found: dict[str, Any] = {"command": command, "args": [*words, "mcp"]}
     if variables := program.environment(home):
-        found[environment] = variables
+        found["env"] = variables
     return found
 
 
@@ -66,37 +66,33 @@ def _goose(home: Home, _: Wiring) -> dict[str, Any]:
     }
 
 
+def _events(home: Home, wiring: Wiring) -> dict[str, str]:
+    """Return event → the shell line that its hook runs."""
+    events = wiring.options["events"].items()
+    return {event: program.shell_line(home, "hook", *words.split()) for event, words in events}
+
+
 def _hooks(home: Home, wiring: Wiring) -> dict[str, Any]:
     options = wiring.options
     limit = _TIMEOUT_S * (1000 if options.get("ms") else 1)
     kind = {} if options.get("flat") else {"type": "command"}
-    entries = {
-        event: {**kind, "command": program.shell_line(home, "hook", *words.split()), "timeout": limit}
-        for event, words in options["events"].items()
-    }
+    entries = {event: {**kind, "command": line, "timeout": limit} for event, line in _events(home, wiring).items()}
     keys = ("flat", "matchers", "extra")
     return {"entries": entries, **{name: options[name] for name in keys if name in options}}
 
 
 def _toml_hooks(home: Home, wiring: Wiring) -> str:
     blocks = [
-        f"[[hooks]]\nevent = {json.dumps(event)}\n"
-        f"command = {_dumps(program.shell_line(home, 'hook', *words.split()))}\ntimeout = {_TIMEOUT_S}\n"
-        for event, words in wiring.options["events"].items()
+        f"[[hooks]]\nevent = {json.dumps(event)}\ncommand = {_dumps(line)}\ntimeout = {_TIMEOUT_S}\n"
+        for event, line in _events(home, wiring).items()
     ]
     return "\n".join(blocks)
 
 
 def _copilot(home: Home, wiring: Wiring) -> str:
     events = {
-        event: [
-            {
-                "type": "command",
-                "bash": program.shell_line(home, "hook", *words.split()),
-                "timeoutSec": _TIMEOUT_S,
-            }
-        ]
-        for event, words in wiring.options["events"].items()
+        event: [{"type": "command", "bash": line, "timeoutSec": _TIMEOUT_S}]
+        for event, line in _events(home, wiring).items()
     }
     return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
 
@@ -142,7 +138,6 @@ SHAPES: dict[str, Callable[[Home, Wiring], Any]] = {
     "stdio": lambda home, _: {"type": "stdio", **_server(home)},
     "local": lambda home, _: {"type": "local", **_server(home), "tools": ["*"]},
     "named": lambda home, _: {"name": "brain", **_server(home)},
-    "hermes": lambda home, _: _server(home),
     "array": _array,
     "goose": _goose,
     "hooks": _hooks,

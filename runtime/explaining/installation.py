@@ -29,7 +29,7 @@ from core.version import DOCUMENT, INDEX, PARSER, VERSION
 from runtime.capture import inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from core.home import Home
 
@@ -304,8 +304,12 @@ def _commands(settings: Any) -> Iterator[tuple[str, str]]:
 
 def is_hook(entry: Any) -> bool:
     """Return True if an entry of a settings file's hooks runs ``brain hook …``, of this installation or of another."""
-    words = _words(entry) if isinstance(entry, dict) else []
-    return any(basename(word) in ("brain", "brain.py") and after == "hook" for word, after in pairwise(words))
+    return runs_brain(_words(entry), ("hook",)) if isinstance(entry, dict) else False
+
+
+def runs_brain(words: Iterable[str], verbs: Collection[str]) -> bool:
+    """Return True if a command line has ``brain`` and one of ``verbs`` after it."""
+    return any(basename(word) in ("brain", "brain.py") and after in verbs for word, after in pairwise(words))
 
 
 def _words(entry: dict[str, Any]) -> list[str]:

@@ -170,7 +170,7 @@ def test_an_entry_in_yaml_comes_and_goes(text: str, top: str, entry: str) -> Non
 @pytest.mark.parametrize(
     "written", ["extensions:\n  a: {x: 1}\n  brain:\n    cmd: /opt/brain\n    args:\n    - mcp\nz: 1\n"]
 )
-def test_an_entry_in_yaml_that_the_agent_wrote_anew_goes(written: str) -> None:
+def test_an_entry_in_yaml_that_the_agent_rewrote_goes(written: str) -> None:
     part = _part("yaml", ENTRY, "extensions", "brain")
     assert FORMS["yaml"].take(written, part) == "extensions:\n  a: {x: 1}\nz: 1\n"
 
@@ -179,16 +179,6 @@ def test_an_entry_in_yaml_that_the_agent_wrote_anew_goes(written: str) -> None:
 def test_a_yaml_that_cannot_be_extended_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         FORMS["yaml"].put(text, _part("yaml", ENTRY, "extensions", "brain"))
-
-
-@pytest.mark.parametrize("text", ["", "# Rules\n", "# Rules", "a\r\nb\r\n"])
-def test_a_block_comes_and_goes(text: str) -> None:
-    part, form = _part("block", "ask the memory\nfirst"), FORMS["block"]
-    changed = form.put(text, part)
-    assert changed.startswith(text)
-    assert form.state(changed, part) == SAME
-    assert form.take(changed, part).strip() == text.strip()
-    assert form.take(f"{changed}\nmore\n", part).strip().endswith("more")
 
 
 @pytest.mark.parametrize(
