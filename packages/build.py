@@ -25,12 +25,10 @@ def build(target: Path) -> list[Path]:
     plugin = codex / "plugins" / "brain"
     _fill(_HERE / "codex" / "plugin.json", plugin / ".codex-plugin" / "plugin.json", version)
     _fill(_HERE / "codex" / "mcp.json", plugin / ".mcp.json", version)
-    _with_program(plugin)
-    shutil.copytree(_ROOT / "skills", plugin / "skills", ignore=shutil.ignore_patterns("README.md"))
+    _with_program_and_skills(plugin)
     for name in ("gemini-extension.json", "GEMINI.md"):
         _fill(_HERE / "gemini" / name, gemini / name, version)
-    _with_program(gemini)
-    shutil.copytree(_ROOT / "skills", gemini / "skills", ignore=shutil.ignore_patterns("README.md"))
+    _with_program_and_skills(gemini)
     _bundle(bundle, version)
     formula = target / "homebrew" / "brain-memory.rb"
     _fill(_HERE / "homebrew" / "brain-memory.rb", formula, version, _sdist(target))
@@ -46,21 +44,24 @@ def _version() -> str:
 
 def _fill(source: Path, target: Path, version: str, digest: str = "") -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    text = source.read_text(encoding="utf-8").replace("@VERSION@", version).replace("@SHA256@", digest)
-    target.write_text(text, encoding="utf-8")
+    target.write_text(_filled(source, version, digest), encoding="utf-8")
 
 
-def _with_program(folder: Path) -> None:
+def _filled(source: Path, version: str, digest: str = "") -> str:
+    return source.read_text(encoding="utf-8").replace("@VERSION@", version).replace("@SHA256@", digest)
+
+
+def _with_program_and_skills(folder: Path) -> None:
     (folder / "bin").mkdir(parents=True)
     shutil.copy(_ROOT / "bin" / "plugin-brain", folder / "bin" / "plugin-brain")
     shutil.copy(_ROOT / "LICENSE", folder / "LICENSE")
+    shutil.copytree(_ROOT / "skills", folder / "skills", ignore=shutil.ignore_patterns("README.md"))
 
 
 def _bundle(path: Path, version: str) -> None:
     """Write the MCP bundle, a ZIP with ``manifest.json`` at its top."""
-    manifest = (_HERE / "mcpb" / "manifest.json").read_text(encoding="utf-8").replace("@VERSION@", version)
     members = {
-        "manifest.json": (manifest.encode(), 0o644),
+        "manifest.json": (_filled(_HERE / "mcpb" / "manifest.json", version).encode(), 0o644),
         "bin/plugin-brain": ((_ROOT / "bin" / "plugin-brain").read_bytes(), 0o755),
         "LICENSE": ((_ROOT / "LICENSE").read_bytes(), 0o644),
     }
