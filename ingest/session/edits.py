@@ -49,7 +49,7 @@ _BLOCK = re.compile(
     r"^(?:>{5,}|\+{5,}) *REPLACE>?[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 
 
 class Span(NamedTuple):
@@ -212,23 +212,39 @@ def _diffs(given: Given) -> Iterator[str]:
 
 
 def _unified(given: Given) -> list[Span]:
-    """A unified diff of one file."""
+    """A unified diff of one file.
+
+    A hunk has as many lines as its header says. Models miscount, so the lines that follow belong to the hunk as well,
+    up to the head of another file.
+    """
     path, found = _path(given), []
     for text in _diffs(given):
         before: list[str] = []
         after: list[str] = []
+        # Lines of the hunk that are still to come.
+        old = new = 0
         inside = False
-        for line in [*text.split("\n"), "@@ -0 +0 @@"]:
-            if _HUNK.match(line):
+        for line in [*text.removesuffix("\n").split("\n"), "@@ -0 +0 @@"]:
+            mark = line[:1]
+            if match := _HUNK.match(line):
                 if before or after:
                     found.append(Span(path, _joined(before), _joined(after)))
                 before, after, inside = [], [], True
-            elif inside and line[:1] in ("-", " ") and not line.startswith("--- "):
+                old, new = (int(each or 1) for each in match.groups())
+            elif not inside:
+                continue
+            elif mark == "-" and (old > 0 or not line.startswith("--- ")):
                 before.append(line[1:])
-                if line[0] == " ":
-                    after.append(line[1:])
-            elif inside and line[:1] == "+" and not line.startswith("+++ "):
+                old -= 1
+            elif mark == "+" and (new > 0 or not line.startswith("+++ ")):
                 after.append(line[1:])
+                new -= 1
+            elif mark == " " or (line in ("", "\r") and old > 0 and new > 0):
+                # An empty line is one of the context whose space was lost.
+                context = line.removeprefix(" ")
+                before.append(context)
+                after.append(context)
+                old, new = old - 1, new - 1
     return found
 
 
