@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 # Characters of one file that are read.
 _LONGEST = 8_000_000
-_TOML = re.compile(r'(?m)^name = "([^"\n]+)"\nversion = "([^"\n]+)"')
+# uv lists the project and the members of its workspace as well; Cargo gives these no source.
+_TOML = re.compile(r'(?m)^name = "([^"\n]+)"\nversion = "([^"\n]+)"(?!\nsource = \{ (?:editable|virtual) = )')
+_CARGO = re.compile(r'(?m)^name = "([^"\n]+)"\nversion = "([^"\n]+)"\nsource = ')
 _NPM = re.compile(r'"(?:node_modules/)?((?:@[\w.-]+/)?[\w.-]+)": \{\s*"version": "([^"\n]+)"')
 _YARN = re.compile(r'(?m)^"?((?:@[\w.-]+/)?[\w.-]+)@[^\n]*:\n  version:? "?([^"\s]+)"?$')
 _PNPM = re.compile(r"(?m)^ {2}'?/?((?:@[\w.-]+/)?[\w.-]+)@(\d[\w.+-]*)[^\n]*:$")
 _PINNED = re.compile(r"(?m)^([A-Za-z][\w.-]*)(?:\[[^\]\n]*\])?==([^\s;\\]+)")
 _GO = re.compile(r"(?m)^\t?(?:require )?([\w./-]+/[\w.-]+) (v[\w.+-]+)")
 _GEMS = re.compile(r"(?m)^    ([\w-]+) \(([\w.-]+)\)$")
-_RANGES = re.compile(r'"((?:@[\w.-]+/)?[\w.-]+)": "([~^]?\d[^"\n]*)"')
+# A manifest has the version of its own package.
+_RANGES = re.compile(r'"(?!version")((?:@[\w.-]+/)?[\w.-]+)": "([~^]?\d[^"\n]*)"')
 _DECLARED = re.compile(r'"([A-Za-z][\w.-]*)(?:\[[^\]"]*\])?((?:[<>=~!]=?|===)[^";\n]+)')
 # Names of files, those with exact versions first, and the form of their lines.
 _FORMS = (
-    ("uv.lock", _TOML), ("poetry.lock", _TOML), ("pdm.lock", _TOML), ("Cargo.lock", _TOML), ("package-lock.json", _NPM),
-    ("yarn.lock", _YARN), ("pnpm-lock.yaml", _PNPM), ("requirements.lock", _PINNED), ("requirements.txt", _PINNED),
-    ("requirements-dev.txt", _PINNED), ("go.mod", _GO), ("Gemfile.lock", _GEMS), ("package.json", _RANGES),
-    ("pyproject.toml", _DECLARED),
+    ("uv.lock", _TOML), ("poetry.lock", _TOML), ("pdm.lock", _TOML), ("Cargo.lock", _CARGO),
+    ("package-lock.json", _NPM), ("yarn.lock", _YARN), ("pnpm-lock.yaml", _PNPM), ("requirements.lock", _PINNED),
+    ("requirements.txt", _PINNED), ("requirements-dev.txt", _PINNED), ("go.mod", _GO), ("Gemfile.lock", _GEMS),
+    ("package.json", _RANGES), ("pyproject.toml", _DECLARED),
 )  # fmt: skip
 
 
@@ -75,6 +78,8 @@ class Dependencies:
             if (revision, name) not in self._then:
                 self._then[revision, name] = versions(self._shown(revision, name), form)
             then = self._then[revision, name]
+            if not then:  # there was no such file yet, or git cannot show it
+                continue
             for each in wanted & (now.keys() | then.keys()):
                 is_known = True
                 if now.get(each, "") != then.get(each, "") and each not in found:
