@@ -135,14 +135,14 @@ def replay(home: Home, settings: Config, known: dict[Label, list[str]]) -> Tally
 def with_actions(connection: apsw.Connection) -> list[Document]:
     """Return the sessions that did something, by their dates."""
     found = map(Document, catalogue.rows(connection, Filters((_SESSIONS,))))
-    acting = [each for each in found if history.between(connection, each.id, -1, _ALL)]
+    acting = [each for each in found if history.between(connection, each.id, 0, _ALL)]
     return sorted(acting, key=lambda each: (each.date, each.path))
 
 
 def moments(connection: apsw.Connection, document: Document) -> Iterator[tuple[Action, moment.Moment]]:
     """Yield each moment of a session at which a hook would have fired, in order, with the action that it was."""
     project = document.field("project") or ""
-    for action in history.between(connection, document.id, -1, _ALL):
+    for action in history.between(connection, document.id, 0, _ALL):
         for when in (moment.BEFORE, moment.FAILED):
             if when == moment.BEFORE or action.outcome == "failed":
                 found = moment.replayed(action, project, when)
@@ -202,11 +202,11 @@ def _repeats(action: Action, found: moment.Moment, memory: Memory) -> bool:
         runs = memory.own(history.runs(memory.connection, action.key))
         here = moment.place(found.folder)
         return any(past.outcome == "failed" and moment.place(past.folder) == here for past, _ in runs)
-    same = memory.own(history.failures(memory.connection, action.error))
+    same = memory.own(history.with_error(memory.connection, (action.error,)))
     return any(past.key == action.key and past.kind == action.kind for past, _ in same)
 
 
 def _is_similar(action: Action, memory: Memory) -> bool:
     """Return True if an earlier session, in any folder, had the same error of the same program or kind of call."""
-    same = memory.own(history.failures(memory.connection, action.error))
+    same = memory.own(history.with_error(memory.connection, (action.error,)))
     return any(past.kind == action.kind and (past.kind != "command" or past.name == action.name) for past, _ in same)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.redaction import shown_value
-from qmd.index.actions import table
+from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION
 from qmd.index.store import open_index
 from runtime.asking.envelope import uri
@@ -33,7 +33,7 @@ def decided(home: Home, config: Config, project: str = "", limit: int = 60) -> l
         within = table.within(connection, project_glob(project)) if project else None
         said = [
             action
-            for action in table.statements(connection, most=_LOOKED_AT)
+            for action in history.statements(connection, most=_LOOKED_AT)
             if (action.kind == DECISION or action.note) and (within is None or action.document in within)
         ]
         origins = table.origins(connection, {action.document for action in said})

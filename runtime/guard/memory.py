@@ -53,11 +53,11 @@ class Memory:
         """Return what was done from after a failure up to its fix, in order; [] if it has none."""
         if action.fix is None:
             return []
-        return history.between(self.connection, action.document, action.number, action.fix)
+        return history.between(self.connection, action.document, action.number + 1, action.fix)
 
     def after(self, action: Action, number: int) -> list[Action]:
         """Return what the document of an action did after ``number``, in order."""
-        return history.between(self.connection, action.document, number, number + history.MOST)
+        return history.between(self.connection, action.document, number + 1, number + history.MOST)
 
     def _counts(self, document: Document) -> bool:
         if document.ended > self._until or document.fields.get("synthetic") is True:

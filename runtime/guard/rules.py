@@ -157,7 +157,7 @@ def fix(moment: Moment, memory: Memory) -> Line | None:
 
     if not wording.is_telling(moment.error):
         return None
-    known = memory.own(history.failures(memory.connection, moment.error))
+    known = memory.own(history.with_error(memory.connection, (moment.error,)))
     known = [(past, document) for past, document in known if past.kind in ("command", "error")]
     name = moment.name if moment.kind == "command" else moment.tool
     known = [(past, document) for past, document in known if past.name == name]
@@ -327,10 +327,10 @@ def _about(moment: Moment, memory: Memory) -> list[Action]:
     if moment.kind == "file":
         from runtime.guard import wording
 
-        return history.statements(memory.connection, [moment.name, *wording.folders(_inside(moment)), "*"])
+        return history.statements_about(memory.connection, [moment.name, *wording.folders(_inside(moment)), "*"])
     words = {" ".join(text.split()) for text in (moment.subject, moment.normal, moment.plain_text)}
     words.add(" ".join(moment.normal.split()[:2]))
-    return history.statements(memory.connection, sorted(word for word in words if " " in word))
+    return history.statements_about(memory.connection, sorted(word for word in words if " " in word))
 
 
 def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -> bool:

@@ -11,7 +11,7 @@ from core.files import read_or_none
 from core.redaction import shown
 from ingest.roots import INSTRUCTIONS
 from qmd.index import catalogue
-from qmd.index.actions import table
+from qmd.index.actions import history, table
 from qmd.index.actions.action import REJECTION
 from qmd.index.catalogue import Filters
 from runtime.asking import agents
@@ -165,7 +165,7 @@ def _judged(
                 project=project,
                 negative=fact.kind == "rejected",
             )
-    later = [each for each in table.statements(connection, row.ended + 1) if each.document != row.id][:_LATER]
+    later = [each for each in history.statements(connection, row.ended + 1) if each.document != row.id][:_LATER]
     origins = table.origins(connection, {each.document for each in later})
     others = [
         Claim(

@@ -14,11 +14,11 @@ from core.redaction import shown
 from core.text import encodable, one_line
 from qmd.index import catalogue
 from qmd.index.actions import history, table
-from qmd.index.actions.action import DECISION, READ, REJECTION
+from qmd.index.actions.action import DECISION, READ, REJECTION, path_of
 from qmd.index.catalogue import Filters
 from runtime.asking.envelope import age, uri
 from runtime.explaining.file_history import mentions, spellings
-from runtime.work.edits import Edited, given_path, of_file, path_of, with_traces
+from runtime.work.edits import Edited, given_path, of_file, with_traces
 from runtime.work.present import CHANGED, Present, owners, ranges, state
 from runtime.work.scope import answer, where
 
@@ -225,7 +225,7 @@ def _governing(scope: Scope, whole: str, seen: Iterable[int]) -> list[dict[str, 
     """Return the newest decisions and rejections elsewhere that name the file: in notes and distillates."""
     found = [
         each
-        for each in history.statements(scope.connection, [basename(whole)])
+        for each in history.statements_about(scope.connection, [basename(whole)])
         if each.document not in seen and scope.holds(each.document) and each.at >= scope.since
     ]
     scope.load(each.document for each in found[:_SAID])

@@ -12,8 +12,8 @@ import apsw
 from core import clock
 from core.errors import BrainError
 from ingest.repositories import NoLog, git, top_of
-from qmd.index.actions import edits, table
-from qmd.index.actions.action import CREATE, EDIT, FAILED
+from qmd.index.actions import edits, history
+from qmd.index.actions.action import CHANGES, FAILED, path_of
 from qmd.index.store import open_index
 from runtime.work.traces import Trace, packed, trace, unpacked
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from qmd.index.actions.action import Action
     from runtime.work.scope import Scope
 
-CHANGES = (EDIT, CREATE)
 # How long a question waits for another process that writes to the index, in ms.
 _BUSY_MS = 50
 # A change with its text, or its trace.
@@ -42,11 +41,6 @@ class Edited(NamedTuple, Generic[_C]):
     action: Action
     at: int
     changes: list[_C]
-
-
-def path_of(action: Action) -> str:
-    """Return the whole path of the file that an action is about."""
-    return f"{action.folder}/{action.subject}" if action.folder else action.subject
 
 
 def given_path(path: str) -> str:
@@ -72,7 +66,7 @@ def of_file(scope: Scope, path: str) -> tuple[list[Action], bool]:
 
 
 def _done(scope: Scope, name: str) -> list[Action]:
-    rows = table.of_file(scope.connection, name[:120], scope.since)
+    rows = history.of_file(scope.connection, name[:120], scope.since, most=-1)
     return [each for each in rows if each.outcome != FAILED and scope.holds(each.document)]
 
 

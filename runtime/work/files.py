@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
 from qmd.index.actions import table
-from qmd.index.actions.action import CREATE, EDIT, FAILED, FILE_KINDS, READ
+from qmd.index.actions.action import CHANGES, FAILED, FILE_KINDS, READ, path_of
 from qmd.index.catalogue import Filters
 from qmd.search.search import Searcher
 from runtime.asking.request import echoed, project_glob, validate
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from runtime.work.scope import Scope
 
 FILES = "files"
-_CHANGES = (EDIT, CREATE)
 # Sessions on a topic whose files count, the weight of an edit next to a read, and of a path with a word of the topic.
 _TOPICAL = 20
 _EDIT, _NAMED = 4, 3
@@ -84,12 +83,12 @@ def _worth(group: list[Action], scores: dict[int, float], words: Iterable[str]) 
 
 
 def _file(scope: Scope, group: list[Action]) -> dict[str, Any]:
-    newest = max(group, key=lambda each: (each.kind in _CHANGES, each.at, each.number))
-    path = f"{newest.folder}/{newest.subject}" if newest.folder else newest.subject
+    newest = max(group, key=lambda each: (each.kind in CHANGES, each.at, each.number))
+    path = path_of(newest)
     return {
         "path": path,
         "subject": newest.subject,
-        "edits": sum(each.kind in _CHANGES for each in group),
+        "edits": sum(each.kind in CHANGES for each in group),
         "reads": sum(each.kind == READ for each in group),
         "sessions": len({scope.origin(each.document).session for each in group}),
         # On another machine's paths nothing can be said.

@@ -9,8 +9,8 @@ from core import clock
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
-from qmd.index.actions import normal_forms, table
-from qmd.index.actions.action import COMMAND, CREATE, EDIT, FAILED, READ
+from qmd.index.actions import history, normal_forms, table
+from qmd.index.actions.action import CHANGES, COMMAND, FAILED, READ
 from runtime.asking.envelope import uri
 from runtime.asking.request import echoed
 from runtime.validity import validity
@@ -38,7 +38,6 @@ _MOST_BETWEEN = 60
 _UNFIXED = 3
 # The newest failures of one error among which a fix is looked for, and of an error in a list.
 _MOST_FAILURES, _LOOKED_AT = 300, 50
-_CHANGES = (EDIT, CREATE)
 # Programs that only look: no step of a fix.
 LOOKS = frozenset("ls cat grep rg find sed head tail wc git cd pwd which echo tree stat file diff awk".split())
 _GIT_LOOKS = ("git status", "git diff", "git log", "git show", "git branch")
@@ -111,7 +110,7 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
     failures: list[Action] = []
     met: tuple[str, ...] = ()
     for each in wanted:
-        failures = _kept(scope, table.with_error(scope.connection, (each,), scope.since, _MOST_FAILURES))
+        failures = _kept(scope, history.with_error(scope.connection, (each,), scope.since, _MOST_FAILURES))
         if failures:
             met = (each,)
             break
@@ -119,7 +118,7 @@ def _found(scope: Scope, error: str) -> dict[str, Any]:
         near = alike(scope, wanted[0])
         match = "similar"
         met = tuple(near)
-        failures = _kept(scope, table.with_error(scope.connection, near, scope.since, _MOST_FAILURES)) if near else []
+        failures = _kept(scope, history.with_error(scope.connection, near, scope.since, _MOST_FAILURES)) if near else []
     counts = _counts(scope, table.failures_by_document(scope.connection, met, scope.since)) if met else {}
     results = sorted((_result(scope, each) for each in failures), key=_worth, reverse=True)
     unique = {(_identity(each)): each for each in reversed(results)}
@@ -157,7 +156,7 @@ def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> d
             and uri(origin.collection, origin.path) != result["uri"]
         ):
             return scope.contradicted(each)
-    steps = [step["subject"] for step in result["steps"] if step["kind"] in _CHANGES]
+    steps = [step["subject"] for step in result["steps"] if step["kind"] in CHANGES]
     project = result["project"]
     paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
     if not paths or not isdir(project):
@@ -188,7 +187,7 @@ def _result(scope: Scope, failure: Action) -> dict[str, Any]:
     ended = None
     steps: list[Action] = []
     if failure.fix is not None and failure.fix - failure.number <= _MOST_BETWEEN:
-        *between, ended = table.between(scope.connection, failure.document, failure.number + 1, failure.fix)
+        *between, ended = history.between(scope.connection, failure.document, failure.number + 1, failure.fix)
         steps = [each for each in between if _helped(each, failure)]
     shown: list[dict[str, Any]] = []
     for each in steps:
@@ -223,7 +222,7 @@ def _is_step(action: Action) -> bool:
     """Return True if an action may have helped: a change, or a command that does more than look."""
     if action.outcome == FAILED:
         return False
-    if action.kind in _CHANGES:
+    if action.kind in CHANGES:
         return True
     if action.kind != COMMAND:
         return False
@@ -255,7 +254,7 @@ def _recurring(
     for document, failures in documents.items():
         source = known[document].source
         agents[source] = agents.get(source, 0) + failures
-    newest = _kept(scope, table.with_error(scope.connection, (error,), scope.since, _MOST_FAILURES))
+    newest = _kept(scope, history.with_error(scope.connection, (error,), scope.since, _MOST_FAILURES))
     best = max((_result(scope, each) for each in newest[:_LOOKED_AT]), key=_worth)
     return {
         "error": error,

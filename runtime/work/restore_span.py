@@ -10,8 +10,9 @@ from core.counting import counted
 from core.errors import BadInput, BadQuery, Refused
 from core.redaction import redact, shown
 from core.text import encodable, one_line
+from qmd.index.actions.action import path_of
 from runtime.asking.envelope import age
-from runtime.work.edits import given_path, of_file, path_of, with_spans
+from runtime.work.edits import given_path, of_file, with_spans
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:

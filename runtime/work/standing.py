@@ -9,7 +9,7 @@ from core import clock
 from core.text import one_line
 from qmd.index import catalogue
 from qmd.index.actions import table
-from qmd.index.actions.action import COMMAND, CREATE, EDIT
+from qmd.index.actions.action import CHANGES, COMMAND, path_of
 from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import uri
 from runtime.distill.words import words
@@ -17,7 +17,6 @@ from runtime.explaining.file_changes import since
 from runtime.validity import CHANGED, CURRENT, SUPERSEDED, UNKNOWN
 from runtime.work.attempts import ASKED, SAID, SHARE, Attempt, stems
 from runtime.work.dependencies import Dependencies
-from runtime.work.edits import path_of
 from runtime.work.outcomes import DECIDED, FAILED, GIVEN_UP, REJECTED, WORKED
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Standing:
 
     def _files(self, each: Attempt) -> list[str]:
         """Return the files that were changed around an attempt, those that this machine can have."""
-        done = table.of_documents(self._scope.connection, (each.document,), (EDIT, CREATE))
+        done = table.of_documents(self._scope.connection, (each.document,), CHANGES)
         near = [one for one in done if each.turn - _TURNS <= one.turn <= each.turn and one.outcome != ENDED_BADLY]
         # Files of another machine cannot be looked at.
         paths = dict.fromkeys(path_of(one) for one in near if os.path.isdir(one.folder or os.path.dirname(one.subject)))

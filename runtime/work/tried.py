@@ -8,7 +8,7 @@ from core import clock
 from core.counting import counted
 from core.text import encodable, one_line
 from qmd.index import catalogue
-from qmd.index.actions import table
+from qmd.index.actions import history, table
 from qmd.index.actions.action import COMMAND, OK, REJECTION
 from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import age, uri
@@ -106,7 +106,7 @@ def _commands(scope: Scope, wanted: frozenset[str], documents: Iterable[int]) ->
 
 def _statements(scope: Scope, wanted: frozenset[str]) -> Iterator[Attempt]:
     """Yield the decisions and rejections on the topic: of notes, distillates, answers and refused calls."""
-    for each in table.statements(scope.connection, scope.since):
+    for each in history.statements(scope.connection, scope.since):
         # A reason alone that has the words is about something else.
         own = stems(each.subject)
         how_far = share(wanted, own, stems(each.note)) if wanted & own else 0.0

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 COMMAND, READ, EDIT, CREATE, ERROR = "command", "read", "edit", "create", "error"
 DECISION, REJECTION = "decision", "rejection"
-FILE_KINDS = (READ, EDIT, CREATE)
+CHANGES = (EDIT, CREATE)
+FILE_KINDS = (READ, *CHANGES)
 OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
 
@@ -39,5 +40,12 @@ class Action(NamedTuple):
     number: int = 0
 
 
+def path_of(action: Action) -> str:
+    """Return the whole path of the file that an action is about."""
+    return f"{action.folder}/{action.subject}" if action.folder else action.subject
+
+
 # The columns of ``brain_actions``, in the order of ``Action``.
 COLUMNS = ", ".join(Action._fields).replace("document", "document_id")
+# ``at`` is the turn's minute: within a document, the number is the order.
+NEWEST = "ORDER BY at DESC, document_id DESC, number DESC"

@@ -1,21 +1,22 @@
 """What the actions of earlier sessions say about one command, error or file: reads of ``brain_actions`` by identity.
 
-Each function returns the newest rows first, at most ``MOST``, and raises apsw.Error.
+Each function but ``between`` returns the newest rows first, and raises apsw.Error. ``since`` is epoch seconds; ``most``
+is the number of rows, -1 for all.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from qmd.index.actions.action import COLUMNS, Action
+from qmd.index.actions.action import COLUMNS, NEWEST, Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import apsw
 
 MOST = 200
-_NEWEST = f"ORDER BY at DESC, document_id DESC, number DESC LIMIT {MOST}"
+_SAID = "kind IN ('decision', 'rejection')"
 
 
 def runs(connection: apsw.Connection, key: int) -> list[Action]:
@@ -33,24 +34,33 @@ def failures_of(connection: apsw.Connection, name: str) -> list[Action]:
     return _found(connection, "name = ? AND outcome = 'failed' AND kind = 'command'", name)
 
 
-def failures(connection: apsw.Connection, error: str) -> list[Action]:
-    """Return the failures with this signature."""
-    return _found(connection, "error = ? AND error <> '' AND outcome = 'failed'", error)
+def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0, most: int = MOST) -> list[Action]:
+    """Return the failures with one of these signatures."""
+    condition = f"error IN ({', '.join('?' * len(errors))}) AND error <> '' AND at >= ?"
+    return _found(connection, condition, *errors, since, most=most)
 
 
-def statements(connection: apsw.Connection, names: Iterable[str]) -> list[Action]:
-    """Return the decisions and rejections that mention one of ``names``, in what was said or in the reason."""
+def statements(connection: apsw.Connection, since: int = 0, most: int = -1) -> list[Action]:
+    """Return the decisions and rejections."""
+    return _found(connection, f"{_SAID} AND at >= ?", since, most=most)
+
+
+def statements_about(
+    connection: apsw.Connection, names: Iterable[str], since: int = 0, most: int = MOST
+) -> list[Action]:
+    """Return the decisions and rejections that have one of ``names`` in what was said or in the reason."""
     wanted = [name for name in names if name]
-    bindings = [each for name in wanted for each in (name, name)]
-    condition = " OR ".join("instr(subject, ?) OR instr(note, ?)" for _ in wanted)
     if not wanted:
         return []
-    return _found(connection, f"kind IN ('decision', 'rejection') AND ({condition})", *bindings)
+    bindings = [each for name in wanted for each in (name, name)]
+    named = " OR ".join("instr(subject, ?) OR instr(note, ?)" for _ in wanted)
+    condition = f"{_SAID} AND ({named}) AND at >= ?"
+    return _found(connection, condition, *bindings, since, most=most)
 
 
-def of_file(connection: apsw.Connection, name: str) -> list[Action]:
+def of_file(connection: apsw.Connection, name: str, since: int = 0, most: int = MOST) -> list[Action]:
     """Return what was done to files of a name."""
-    return _found(connection, "name = ? AND kind IN ('read', 'edit', 'create')", name)
+    return _found(connection, "name = ? AND kind IN ('read', 'edit', 'create') AND at >= ?", name, since, most=most)
 
 
 def refusals(connection: apsw.Connection, tool: str) -> list[Action]:
@@ -59,16 +69,11 @@ def refusals(connection: apsw.Connection, tool: str) -> list[Action]:
 
 
 def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Action]:
-    """Return the actions of a document after number ``first`` and up to ``last``, in their order."""
-    query = f"SELECT {COLUMNS} FROM brain_actions WHERE document_id = ? AND number > ? AND number <= ? ORDER BY number"
-    return [Action(*row) for row in _rows(connection, query, (document, first, last))]
+    """Return the actions ``first`` to ``last`` of a document, both included, in order."""
+    query = f"SELECT {COLUMNS} FROM brain_actions WHERE document_id = ? AND number BETWEEN ? AND ? ORDER BY number"
+    return [Action(*row) for row in connection.execute(query, (document, first, last))]
 
 
-def _found(connection: apsw.Connection, condition: str, *bindings: Any) -> list[Action]:
-    query = f"SELECT {COLUMNS} FROM brain_actions WHERE {condition} {_NEWEST}"
-    return [Action(*row) for row in _rows(connection, query, bindings)]
-
-
-def _rows(connection: apsw.Connection, query: str, bindings: tuple[Any, ...]) -> list[Any]:
-    found: list[Any] = connection.execute(query, bindings).fetchall()
-    return found
+def _found(connection: apsw.Connection, condition: str, *bindings: Any, most: int = MOST) -> list[Action]:
+    query = f"SELECT {COLUMNS} FROM brain_actions WHERE {condition} {NEWEST} LIMIT ?"
+    return [Action(*row) for row in connection.execute(query, (*bindings, most))]

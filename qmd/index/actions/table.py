@@ -215,30 +215,6 @@ def last_runs(connection: apsw.Connection, runs: Runs) -> list[Action]:
     return [Action(*row) for row in rows]
 
 
-def one(connection: apsw.Connection, document: int, number: int) -> Action:
-    """Return one action. Raises LookupError if there is none."""
-    row = connection.execute(f"{_SELECT} WHERE document_id = ? AND number = ?", (document, number)).fetchone()
-    if row is None:
-        raise LookupError(f"action {number} of document {document}")
-    return Action(*row)
-
-
-def between(connection: apsw.Connection, document: int, first: int, last: int) -> list[Action]:
-    """Return the actions ``first`` to ``last`` of a document, both included, in order."""
-    rows = connection.execute(f"{_SELECT} WHERE document_id = ? AND number BETWEEN ? AND ?", (document, first, last))
-    return [Action(*row) for row in rows]
-
-
-def with_error(connection: apsw.Connection, errors: Sequence[str], since: int = 0, most: int = -1) -> list[Action]:
-    """Return the actions that failed with one of these signatures, the newest ``most`` (-1: all), newest first."""
-    rows = connection.execute(
-        f"{_SELECT} WHERE error IN ({_marks(errors)}) AND error <> '' AND at >= ?"
-        f" ORDER BY at DESC, document_id, number LIMIT {int(most)}",
-        (*errors, since),
-    )
-    return [Action(*row) for row in rows]
-
-
 def failures_by_document(connection: apsw.Connection, errors: Sequence[str], since: int) -> dict[int, int]:
     """Return how often actions failed with one of these signatures, by document."""
     query = (
@@ -273,16 +249,6 @@ def frequent_errors(connection: apsw.Connection, since: int, least: int) -> dict
     return {error: documents for error, documents in found.items() if len(documents) >= least}
 
 
-def of_file(connection: apsw.Connection, name: str, since: int = 0) -> list[Action]:
-    """Return what was done to files of the name ``name``, newest first."""
-    rows = connection.execute(
-        f"{_SELECT} WHERE name = ? AND kind IN ('read', 'edit', 'create') AND at >= ?"
-        " ORDER BY at DESC, document_id DESC, number DESC",
-        (name, since),
-    )
-    return [Action(*row) for row in rows]
-
-
 def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: Sequence[str]) -> list[Action]:
     """Return the actions of these kinds of documents, by document and in order."""
     found: list[Action] = []
@@ -290,14 +256,6 @@ def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: S
         query = f"{_SELECT} WHERE document_id IN ({_marks(some)}) AND kind IN ({_marks(kinds)})"
         found += (Action(*row) for row in connection.execute(query, (*some, *kinds)))
     return found
-
-
-def statements(connection: apsw.Connection, since: int = 0, most: int = -1) -> list[Action]:
-    """Return the decisions and rejections, newest first; at most ``most`` unless it is negative."""
-    query = (
-        f"{_SELECT} WHERE kind IN ('decision', 'rejection') AND at >= ? ORDER BY at DESC, document_id, number LIMIT ?"
-    )
-    return [Action(*row) for row in connection.execute(query, (since, most))]
 
 
 def _batches(values: Sequence[int]) -> Iterator[Sequence[int]]:

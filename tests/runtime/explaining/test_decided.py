@@ -49,12 +49,12 @@ def test_decisions_of_sessions_come_newest_first_and_refusals_only_with_a_reason
     shelf = stocked(home)
     found = decided(home, shelf.config)
     assert [(each["type"], each["text"], each["why"]) for each in found] == [
-        ("decision", "Which store? → Postgres", None),
         ("rejected", "Bash: ls build", "No, keep the build."),
-        ("decision", "Which store? → SQLite", None),
+        ("decision", "Which store? → Postgres", None),
         ("rejected", "Bash: rm -rf build", "No, keep the build."),
+        ("decision", "Which store? → SQLite", None),
     ]
-    lines = (shelf.home.root + "/brain/tide.md", found[2]["line"])
+    lines = (shelf.home.root + "/brain/tide.md", found[3]["line"])
     with open(lines[0], encoding="utf-8") as stream:
         assert "Which store?" in stream.read().split("\n")[lines[1] - 1]
 
