@@ -60,7 +60,8 @@ def _files(scope: Scope, topic: str) -> dict[str, Any]:
     scope.load(scores)
     groups: dict[int, list[Action]] = {}
     for each in table.of_documents(scope.connection, scores, FILE_KINDS):
-        if each.outcome != FAILED:
+        # A session on the topic may have begun before the time that was asked for.
+        if each.outcome != FAILED and each.at >= scope.since:
             groups.setdefault(each.key, []).append(each)
     worth = {key: _worth(group, scores, words) for key, group in groups.items()}
     ranked = sorted(groups, key=lambda key: (-worth[key], groups[key][0].subject))

@@ -63,6 +63,8 @@ def _tried(scope: Scope, topic: str, wanted: frozenset[str]) -> dict[str, Any]:
             break
         found += attempts(text, wanted, hit.id, hit.date)
     found += _commands(scope, wanted, {hit.id for hit in hits})
+    # A session on the topic may have begun before the time that was asked for.
+    found = [each for each in found if each.at >= scope.since]
     found += _statements(scope, wanted)
     ranked = sorted(_distinct(found), key=lambda each: (each.outcome == NOT_SAID, -round(each.share, 1), -each.at))
     shown = ranked[: scope.limit]
@@ -84,7 +86,7 @@ def _commands(scope: Scope, wanted: frozenset[str], documents: Iterable[int]) ->
     """Return the commands about the topic, each with what came of its last run."""
     groups: dict[int, list[tuple[float, Action]]] = {}
     for each in table.of_documents(scope.connection, documents, (COMMAND,)):
-        if each.name in LOOKS or each.outcome not in (OK, ENDED_BADLY):
+        if each.name in LOOKS or each.outcome not in (OK, ENDED_BADLY) or each.at < scope.since:
             continue
         # A script that mentions the topic somewhere is no attempt at it.
         how_far = share(wanted, stems(each.subject[:_HEAD]) | stems(each.note), set())

@@ -159,3 +159,26 @@ def test_lines_say_what_came_of_it_and_where(shelf: Shelf) -> None:
     said = "\n".join(lines(tried(shelf.home, shelf.config, "sqlite connection pool")))
     assert "failed: Please add a connection pool to the sqlite store." in said
     assert "qmd://brain/s.md" in said
+
+
+def test_since_leaves_out_what_an_overlapping_session_tried_before(shelf: Shelf) -> None:
+    days = [clock.iso(clock.now() - ago * 86_400) for ago in (9, 1)]
+    texts = [
+        ("user", f"{REQUEST[1]}"),
+        ("assistant", f"{WORK[1]}\n\n- Bash: pytest tests/connection_pool.py\n  ! E   assert 1"),
+        ("user", "It doesn't work with threads."),
+        ("user", "Please add a connection pool to the sqlite store again."),
+        ("assistant", WORK[1]),
+        ("user", "Perfect, thanks."),
+    ]
+    body = "\n\n".join(
+        f"## [{number}] {role} · {days[number > 3][:10]} {days[number > 3][11:16]}\n\n{text}"
+        for number, (role, text) in enumerate(texts, 1)
+    )
+    given = {"session_id": "s", "source": "claude", "project": "/u/x/api", "turns": len(texts)}
+    now = clock.now()
+    shelf.put("brain", "s.md", body, date=now - 9 * 86_400, ended=now - 86_400, **given)
+    assert {outcome for outcome, *_ in told(shelf, "sqlite connection pool")} == {"failed", "worked"}
+    assert {kind for _, kind, _ in told(shelf, "connection pool")} == {"request", "command"}
+    assert told(shelf, "sqlite connection pool", since=now - 3 * 86_400) == [("worked", "request", "Perfect, thanks.")]
+    assert {kind for _, kind, _ in told(shelf, "connection pool", since=now - 3 * 86_400)} == {"request"}
