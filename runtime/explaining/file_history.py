@@ -112,7 +112,7 @@ def mentions(text: str, names: Iterable[str]) -> tuple[int, str]:
     """Return the number and the text of the last line that names a file by one of its whole paths; (0, "") if none."""
     lines = text.split("\n")
     for number in range(len(lines), 0, -1):
-        if any(_has(lines[number - 1], name, whole=True) for name in names):
+        if any(has_name(lines[number - 1], name, whole=True) for name in names):
             return number, lines[number - 1]
     return 0, ""
 
@@ -137,7 +137,7 @@ def _events(text: str, spellings: Iterable[str], *, whole: bool) -> Iterator[tup
             if opened is not None:
                 role, at = opened[2], (opened[3] or "").removeprefix(" · ")
                 continue
-        if not any(_has(line, name, whole=whole) for name in names):
+        if not any(has_name(line, name, whole=whole) for name in names):
             continue
         call = called(role, line) if role else None
         yield _deed(call[0] if call is not None else ""), number, at, line
@@ -153,7 +153,7 @@ def _commits(text: str, events: Iterable[tuple[str, int, str, str]]) -> list[tup
     return list(found.values())
 
 
-def _has(line: str, name: str, *, whole: bool) -> bool:
+def has_name(line: str, name: str, *, whole: bool = False) -> bool:
     """Return True if a line has a path that is ``name``, or unless it must be ``whole`` ends with it."""
     start = line.find(name)
     while start >= 0:

@@ -17,7 +17,7 @@ from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION, READ, REJECTION, path_of
 from qmd.index.catalogue import Filters
 from runtime.asking.envelope import age, uri
-from runtime.explaining.file_history import mentions, spellings
+from runtime.explaining.file_history import has_name, mentions, spellings
 from runtime.work.edits import Edited, given_path, of_file, with_traces
 from runtime.work.present import CHANGED, Present, owners, ranges, state
 from runtime.work.scope import answer, where
@@ -152,7 +152,7 @@ def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[s
         "state": session.state,
         "lines": ranges(lines),
         "changes": [_change(scope, *each) for each in session.edits[:_EDITS]],
-        "decisions": _decisions(scope, session, name),
+        "decisions": _decisions(scope, session, action, name),
         **scope.place(action),
         "date": clock.iso(at),
         "age_days": days,
@@ -206,15 +206,27 @@ def _one_sentence(lines: list[str]) -> str:
     return one_line(" ".join(lines), _TEXT)
 
 
-def _decisions(scope: Scope, session: _Session, name: str) -> list[dict[str, Any]]:
+def _decisions(scope: Scope, session: _Session, change: Action, name: str) -> list[dict[str, Any]]:
     """Return what was decided and refused in a session: first what names the file, then the last before the change."""
     documents = {each.document for each in session.actions}
     said = table.of_documents(scope.connection, documents, (DECISION, REJECTION))
-    naming = [each for each in said if name in each.subject or name in each.note]
+    said.sort(key=lambda each: (each.at, each.document, each.number))
+    naming = [each for each in said if _names(each, name)]
     # A refused call of something else says nothing of this file.
-    others = [each for each in said if each.kind == DECISION and each not in naming]
-    kept = [*naming[-_SAID:], *others[-_SAID:]][:_SAID]
+    others = [each for each in said if each.kind == DECISION and each not in naming and _is_before(each, change)]
+    kept = naming[-_SAID:]
+    kept += others[max(0, len(others) + len(kept) - _SAID) :]
     return [_statement(scope, each) for each in kept]
+
+
+def _names(each: Action, name: str) -> bool:
+    return has_name(each.subject, name) or has_name(each.note, name)
+
+
+def _is_before(each: Action, change: Action) -> bool:
+    """Return True if something was said before a change; a subagent's document has only the minutes in common."""
+    is_same = each.document == change.document
+    return each.number < change.number if is_same else each.at <= change.at
 
 
 def _statement(scope: Scope, each: Action) -> dict[str, Any]:
@@ -223,10 +235,11 @@ def _statement(scope: Scope, each: Action) -> dict[str, Any]:
 
 def _governing(scope: Scope, whole: str, seen: Iterable[int]) -> list[dict[str, Any]]:
     """Return the newest decisions and rejections elsewhere that name the file: in notes and distillates."""
+    name = basename(whole)
     found = [
         each
-        for each in history.statements_about(scope.connection, [basename(whole)])
-        if each.document not in seen and scope.holds(each.document) and each.at >= scope.since
+        for each in history.statements_about(scope.connection, [name], scope.since, most=-1)
+        if _names(each, name) and each.document not in seen and scope.holds(each.document)
     ]
     scope.load(each.document for each in found[:_SAID])
     return [_statement(scope, each) for each in found[:_SAID]]

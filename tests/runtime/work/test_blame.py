@@ -10,15 +10,19 @@ from typing import Any
 import apsw
 import pytest
 
+from core import clock
 from core.config import load
 from core.errors import BadInput, BadQuery
 from core.home import Home
+from qmd.index.actions import history
 from runtime.capture.capture import capture
 from runtime.capture.indexing import index
 from runtime.work.blame import blame, lines, place
 from tests.conftest import Brain
 from tests.runtime.explaining.test_trace import git
+from tests.runtime.index_fixture import Shelf
 from tests.runtime.work.edited import Transcript, remember
+from tests.runtime.work.sessions import DAY, did
 
 OLD = "def retry(count):\n    return attempt(count)\n"
 MIDDLE = "def retry(count):\n    return attempt_again(count)\n"
@@ -158,6 +162,40 @@ def test_a_decision_elsewhere_that_names_the_file_governs_it(memory: Home, proje
     found = blame(memory, load(memory), str(project / "retry.py"))
     assert [(each["text"], each["why"]) for each in found["governing"]] == [
         ("retry.py never sleeps longer than 2 s", "the gateway gives up after 5 s")
+    ]
+
+
+def test_a_decision_about_a_file_with_a_longer_name_does_not_govern_it(memory: Home, project: Path) -> None:
+    for name in ("my-retry.py", "no_retry.py", "retry.pyc", "retry.py.orig"):
+        capture(memory, f"Keep {name} as it is", type="decision", why="it is generated")
+    capture(memory, "Never sleep longer than 2 s", type="decision", why="see src/retry.py.")
+    found = blame(memory, load(memory), str(project / "retry.py"))
+    assert [each["text"] for each in found["governing"]] == ["Never sleep longer than 2 s"]
+
+
+def test_a_decision_governs_however_many_other_projects_have_one_about_the_name(shelf: Shelf) -> None:
+    now = clock.now()
+    others = "\n".join(f"- retry.py never waits {number} s [1]" for number in range(history.MOST + 1))
+    for project, said, ago in (("/u/x/api", "- retry.py waits [1]", 9), ("/u/x/other", others, 0)):
+        name = f"{project[5:]}.md"
+        shelf.put("inbox", name, f"## Decisions\n\n{said}", date=now - ago * DAY, distiller="d", project=project)
+    did(shelf, "s", "- Edit: /u/x/api/retry.py\n", ago=3)
+    found = blame(shelf.home, shelf.config, "/u/x/api/retry.py", project="api")
+    assert [each["text"] for each in found["governing"]] == ["retry.py waits"]
+
+
+def test_the_last_decisions_before_the_change_are_shown(shelf: Shelf) -> None:
+    def asks(number: int, text: str) -> str:
+        return f"- AskUserQuestion: Question {number}\n  answer: {text}\n"
+
+    before = "\n".join(asks(number, f"choice {number}") for number in range(1, 6))
+    after = "\n".join(asks(6 + at, text) for at, text in enumerate(("later", "later still", "retry.py stays")))
+    did(shelf, "s", f"{before}\n- Edit: /u/x/api/retry.py\n\n{after}")
+    (found,) = blame(shelf.home, shelf.config, "/u/x/api/retry.py")["sessions"]
+    assert [each["text"].partition(" → ")[2] for each in found["decisions"]] == [
+        "retry.py stays",
+        "choice 4",
+        "choice 5",
     ]
 
 
