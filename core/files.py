@@ -7,9 +7,9 @@ import fcntl
 import os
 import stat
 import time
-from os.path import dirname, join, samestat
+from os.path import abspath, dirname, expanduser, isdir, join, lexists, samestat
 
-from core.errors import LockContention
+from core.errors import BadInput, LockContention, Refused
 from core.home import PRIVATE_FILE, make_private
 
 TYPE_CHECKING = False
@@ -44,6 +44,23 @@ def write_atomic(path: str, data: bytes, *, sync: bool = True) -> os.stat_result
         remove_temporary(temporary)
         raise
     return status
+
+
+def write_new(path: str, text: str, option: str) -> str:
+    """Write ``text`` to a new private file and return its absolute path; ``option`` is how a user names another one.
+
+    Raises Refused if something is there already, BadInput if its folder is missing, OSError.
+    """
+    target = abspath(expanduser(path))
+    if lexists(target):
+        raise Refused(f"{target} exists, and is not overwritten", f"name another file: {option} FILE")
+    if not isdir(dirname(target)):
+        raise BadInput(f"there is no folder {dirname(target)}", f"mkdir -p {dirname(target)}")
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+    # Text that was read from a file is given back byte for byte.
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        stream.write(text)
+    return target
 
 
 def write_temporary(folder: str, data: bytes) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, text_path, whole
 from core import config
 from core.errors import OK, BadInput, LockContention
+from core.files import write_new
 
 COMMAND = Command(
     "handoff",
@@ -63,7 +64,7 @@ def run(args: Args, context: Context) -> int:
         connection.close()
     path = handoff.place_of(args.to, found["project"] or "") if args.to else args.out
     if path:
-        found["file"] = handoff.write(path, found["text"])
+        found["file"] = write_new(path, f"{found['text']}\n", "--out")
     context.given = {} if path else found
     context.fields.update(tokens=found["tokens"])
     if args.json:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from os.path import abspath, dirname, expanduser, isdir
-
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, text_path
 from core import config
-from core.errors import OK, BadInput, Refused
+from core.errors import OK, BadInput
+from core.files import write_new
 
 COMMAND = Command(
     "share",
@@ -32,8 +30,6 @@ COMMAND = Command(
     ),
     examples=('brain share "#a1b2c3" -o session.html', "brain share 5f0c2a1e --format md"),
 )
-
-_MODE = 0o600
 
 
 def run(args: Args, context: Context) -> int:
@@ -61,7 +57,7 @@ def run(args: Args, context: Context) -> int:
         text = page(shared, withheld)
     else:
         text = sharing.markdown(shared)
-    path = _written(args.out, text) if args.out else ""
+    path = write_new(args.out, text, "-o") if args.out else ""
     place = uri(row.collection, row.path)
     report = {"schema": 1, "ok": True, "uri": place, "format": form, "turns": len(shared.turns)}
     if args.json:
@@ -72,16 +68,3 @@ def run(args: Args, context: Context) -> int:
         write(text)
         warn(f"brain: {len(shared.turns)} turns; withheld: {withheld}")
     return OK
-
-
-def _written(path: str, text: str) -> str:
-    """Write a new file and return its absolute path. Raises Refused if something is there, BadInput, OSError."""
-    target = abspath(expanduser(path))
-    if os.path.lexists(target):
-        raise Refused(f"{target} exists, and is not overwritten", "name another file: -o FILE")
-    if not isdir(dirname(target)):
-        raise BadInput(f"there is no folder {dirname(target)}", f"mkdir -p {dirname(target)}")
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
-    with open(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text)
-    return target

@@ -7,6 +7,7 @@ from cli.spec import Args, Command, Option, file_path, whole
 from cli.work_output import within
 from core import config
 from core.errors import NO_RESULTS, OK
+from core.files import write_new
 from runtime.asking.wording import behind
 
 COMMAND = Command(
@@ -39,7 +40,7 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Print the text or the list; 67 where there is none."""
-    from runtime.work.restore_span import EDITS, create, lines, restore_span
+    from runtime.work.restore_span import EDITS, lines, restore_span
 
     envelope, text = restore_span(
         context.home,
@@ -53,7 +54,7 @@ def run(args: Args, context: Context) -> int:
     context.fields["n_hits"] = len(envelope[EDITS])
     context.given = envelope
     if args.output and text is not None:
-        create(args.output, text)
+        write_new(args.output, text, "-o")
         envelope["output"] = args.output
     if args.json:
         context.emit(envelope, is_clean=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from os.path import abspath, dirname, expanduser, isabs, isdir, join
+from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, Refused
+from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import shown
 from ingest.roots import INSTRUCTIONS
@@ -37,7 +36,6 @@ _NEWEST = 50
 # Kinds of facts that say what holds, and later decisions that are compared with them.
 _SAID = ("decision", "rejected", "asked", "said")
 _LATER = 300
-_MODE = 0o600
 _TASK = (
     "Take over the work of another agent. Its state is below: what the user asked, what was decided and rejected, the"
     " files, commands and errors. Look at the files before you rely on it, then go on from where the work was left."
@@ -100,22 +98,6 @@ def place_of(agent: str, project: str) -> str:
     if not isabs(project) or not isdir(project):
         raise BadInput(f"the session's folder is not here: {project or 'unknown'}", "name the file: --out FILE")
     return join(project, name)
-
-
-def write(path: str, text: str) -> str:
-    """Write ``text`` to the new file ``path`` and return its absolute path.
-
-    Raises Refused if something is there already, OSError.
-    """
-    target = abspath(expanduser(path))
-    if os.path.lexists(target):
-        raise Refused(f"{target} exists, and a handoff overwrites nothing", "name another file: --out FILE")
-    if not isdir(dirname(target)):
-        raise BadInput(f"there is no folder {dirname(target)}", f"mkdir -p {dirname(target)}")
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
-    with open(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(text + "\n")
-    return target
 
 
 def session_row(connection: apsw.Connection, config: Config, session: str, cwd: str) -> Row:

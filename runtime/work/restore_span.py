@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.counting import counted
-from core.errors import BadInput, BadQuery, Refused
+from core.errors import BadInput, BadQuery
 from core.redaction import redact, shown
 from core.text import encodable, one_line
 from qmd.index.actions.action import path_of
@@ -62,15 +62,6 @@ def restore_span(
 
     envelope = answer(home, config, found, EDITS, **within)
     return envelope, texts[0] if texts else None
-
-
-def create(path: str, text: str) -> None:
-    """Write a text to a new file. Raises Refused if there is one already, OSError if it cannot be written."""
-    try:
-        with open(path, "x", encoding="utf-8", errors="surrogateescape", newline="") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise Refused(f"{path} exists, and no file is written over", "name another file with -o") from None
 
 
 def _rows(scope: Scope, path: str, session: str) -> list[tuple[int, Edited[Change], Change]]:
