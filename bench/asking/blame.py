@@ -89,7 +89,7 @@ def _replay(path: str, changes: list[Change]) -> _Made | None:
     lines: list[str] = []
     owners: list[int | None] = []
     applied = 0
-    # What an earlier edit wrote into a file that nobody knows cannot be told apart.
+    # Lines are known from the first write of the whole file on.
     begun = next((number for number, change in enumerate(changes) if change.is_whole), len(changes))
     changes = changes[begun:]
     for number, change in enumerate(changes):

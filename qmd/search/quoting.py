@@ -185,13 +185,13 @@ class Reading:
             return []
         start, end = min(piece[0], len(session.text)), min(piece[1], len(session.text))
         best = session.exchanges(own)
-        told: list[int] = []
+        outcome: list[int] = []
         if meant and end:
             found = session.first(max(0, session.turn(start)))
-            best, told = {found: 1.0}, list(session.result(found))[:_TOLD]
+            best, outcome = {found: 1.0}, list(session.result(found))[:_TOLD]
         if start in session.starts:  # between an exchange's prompt and its outcome no line says more than others
             start = end = 0
-        lines = list(_candidates(session, question, own, self._prompts, (start, end), told))
+        lines = list(_candidates(session, question, own, self._prompts, (start, end), outcome))
         page = _Page(session, question, room)
         # Outcomes of the best exchanges first, then lines that the others add.
         page.fill(
@@ -277,16 +277,16 @@ def _candidates(
     own: dict[int, dict[str, float]],
     prompts: dict[int, dict[str, float]],
     piece: tuple[int, int],
-    told: list[int],
+    outcome: list[int],
 ) -> Iterator[_Line]:
-    """Yield the lines that may answer; ``told`` are those of what came of the exchange that was found by meaning."""
+    """Yield the lines that may answer; ``outcome`` are those of what came of the exchange that was found by meaning."""
     # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
     strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
     near: dict[int, dict[str, float]] = {}
     for begin in strong:
         for following in session.following(begin, question.kinds):
             near.setdefault(following, {}).update(own[begin])
-    candidates = {*strong, *near, *told}
+    candidates = {*strong, *near, *outcome}
     for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
         candidates.update(session.result(prompt))
     start, end = piece
@@ -300,7 +300,7 @@ def _candidates(
         worth = _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
         if end and start <= begin < end:
             worth += _BY_PASSAGE * middling
-        if begin in told:
+        if begin in outcome:
             worth += _BY_EXCHANGE * middling
         factor = session.factor(begin, question.kinds)
         whole = factor * (worth + sum(words.values()))

@@ -144,9 +144,9 @@ def _contradictions(newer: _Claim, older: _Claim) -> Iterator[tuple[str, str]]:
         for name, stems in claim.alternatives:
             if stems <= against.title:
                 yield "alternative", f"“{claim.stored.title}” was chosen instead of “{name}”"
-    for told in older.statements:
-        for said in newer.statements:
-            state = relation(told, said)
+    for earlier in older.statements:
+        for later in newer.statements:
+            state = relation(earlier, later)
             if state == SUPERSEDED:
                 yield "replaced", "the newer one says otherwise, and does not say that it takes the older one's place"
             elif state:

@@ -1,6 +1,6 @@
 """Do two statements go together? If not, the newer one took the place of the older, or they contradict each other.
 
-The subject decides: two statements with a word each that the other's subject lacks are about different things. Of one
+The subject decides: two statements with a word each that the other's subject lacks are about different things. On one
 subject, a newer value takes the place of an older one; a yes and a no contradict each other.
 """
 
