@@ -11,18 +11,17 @@ from collections import Counter
 from os.path import expanduser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core.counting import counted
 from core.document import split
 from core.errors import BadInput
 from core.redaction import clean, shown
 from core.text import printable
-from ingest.session.document import REASONING
+from runtime.explaining import reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TURN = re.compile(r"^## \[\d+\] (?P<role>\w+)(?: · (?P<when>[^\n]*))?$", re.M)
 _MARK = re.compile(r"\[redacted:([a-z0-9_-]+)\]")
-_FENCE = re.compile(r"(`{3,}|~{3,})")
 # Facts of a session that a colleague needs, by their names in the frontmatter.
 _FACTS = ("source", "date", "ended", "project", "git_branch", "models")
 _REASONING, _PRIVATE = "reasoning", "private"
@@ -52,17 +51,19 @@ def share(document: str) -> Shared:
     cleaned = clean(printable(body), counts)
     withheld = Counter(_MARK.findall(cleaned))
     withheld[_PRIVATE] += counts.get(_PRIVATE, 0)  # nothing marks the place of a private span
-    heads = list(_TURN.finditer(cleaned))
-    if not heads:
+    lines = cleaned.split("\n")
+    found = [turn for turn in reading.turns(lines, reading.Piece(1, len(lines), 1, 1, None, None)) if turn.number]
+    if not found:
         raise BadInput("the document is no session: it has no turns", "brain recent lists sessions")
     turns = []
-    for head, after in zip(heads, [*heads[1:], None], strict=True):
-        text = cleaned[head.end() : after.start() if after else len(cleaned)].strip("\n")
-        said, found, thought = _apart(text)
-        if found:
+    for turn, after in zip(found, [*(turn.line for turn in found[1:]), len(lines) + 1], strict=True):
+        hidden: set[int] = set()
+        for thought in (part for part in turn.parts if part.kind == _REASONING):
             withheld[_REASONING] += 1
-            withheld.subtract(_MARK.findall(thought))  # it is counted as reasoning, whatever is in it
-        turns.append(Turn(head["role"], head["when"] or "", _at_home(said)))
+            withheld.subtract(_MARK.findall(thought.text))  # it is counted as reasoning, whatever is in it
+            hidden.update(range(thought.line - 1, thought.last + 1))  # with its heading
+        said = "\n".join(lines[number - 1] for number in range(turn.line + 1, after) if number not in hidden)
+        turns.append(Turn(turn.role, turn.at, _at_home(said.strip("\n"))))
     title = str(meta.get("title") or "Session")
     facts = {name: _at_home(_line(meta[name])) for name in _FACTS if meta.get(name)}
     return Shared(_at_home(_line(title)), facts, turns, {kind: n for kind, n in sorted(withheld.items()) if n > 0})
@@ -84,23 +85,10 @@ def summary(withheld: Mapping[str, int]) -> str:
     said = []
     if secrets:
         kinds = ", ".join(f"{count} {kind}" for kind, count in secrets.items())
-        said.append(f"{sum(secrets.values())} secrets and private spans ({kinds})")
+        said.append(f"{counted(sum(secrets.values()), 'secret')} and private spans ({kinds})")
     if withheld.get(_REASONING):
-        said.append(f"the reasoning of {withheld[_REASONING]} turns")
+        said.append(f"the reasoning of {counted(withheld[_REASONING], 'turn')}")
     return " and ".join(said) or "nothing"
-
-
-def _apart(text: str) -> tuple[str, str, str]:
-    """Return (a turn without its reasoning, the heading of that, the reasoning); a heading in a code block is none."""
-    fence = ""
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if found := _FENCE.match(line.lstrip()):
-            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
-        elif not fence and line.rstrip() == REASONING:
-            return text[:at].rstrip("\n"), REASONING, text[at + len(line) :]
-        at += len(line)
-    return text, "", ""
 
 
 def _line(value: Any) -> str:

@@ -76,7 +76,7 @@ def test_a_page_has_no_secret_no_private_span_no_reasoning_and_no_script(
     done = brain("share", "5f0c2a1e", "-o", str(file))
     assert done.returncode == 0, done.stderr
     assert "3 turns; withheld: " in done.stdout
-    assert "the reasoning of 1 turns" in done.stdout
+    assert "the reasoning of 1 turn" in done.stdout
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     page = file.read_text()
     for gone in (
@@ -112,7 +112,24 @@ def test_what_the_policy_finds_in_an_old_document_is_withheld_and_counted() -> N
     assert shared.withheld == {"github": 1, "jwt": 1, "private": 1, "reasoning": 1}
     text = sharing.markdown(shared)
     assert not [gone for gone in (KEY, "Walrus", "SECRET-THOUGHT") if gone in text]
-    assert "3 secrets and private spans (1 github, 1 jwt, 1 private) and the reasoning of 1 turns" in text
+    assert "3 secrets and private spans (1 github, 1 jwt, 1 private) and the reasoning of 1 turn" in text
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "```npm i``` installs it",
+        "```\n```python\nprint()\n```",
+        "- Bash: cat README.md\n  ! Exit code 1\n  ```",
+        "~~~\n```\n~~~",
+    ],
+)
+def test_marks_of_code_before_it_let_no_reasoning_through(before: str) -> None:
+    first = f"## [1] assistant · 2026-04-28 09:15\n\n{before}\n\n### reasoning\n\nSECRET-THOUGHT\n"
+    shared = sharing.share(f"---\nsource: claude\n---\n\n{first}\n## [2] user · 2026-04-28 09:16\n\nGo on\n")
+    assert shared.withheld == {"reasoning": 1}
+    assert "SECRET-THOUGHT" not in sharing.markdown(shared)
+    assert [turn.text for turn in shared.turns] == [before, "Go on"]
 
 
 def test_a_document_without_turns_is_not_shared(brain: Brain, home: Home) -> None:
