@@ -153,8 +153,11 @@ ACCEPTANCE = {
 SYNC = {
     "trust": Rule(
         dict,
-        lambda value: all(kind in SYNC_TRUST for kind in value.values()),
-        f"give each machine one of {', '.join(SYNC_TRUST)}",
+        # YAML reads a bare `no` as false and 007 as 7: a machine of that name would go on being trusted.
+        lambda value: all(
+            type(name) is str and name == name.lower() and kind in SYNC_TRUST for name, kind in value.items()
+        ),
+        f"give each machine, its name in quotes and small letters, one of {', '.join(SYNC_TRUST)}",
         "trust: {laptop: full, friend: evidence}",
     )
 }

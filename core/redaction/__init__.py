@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from core.redaction.carried import Carried
 
 # Loaded at the first call: an import in each would be a tenth of what most records take.
-_suspects: Callable[[bytes], bool] | None = None
-_suspicion: Callable[[bytes], int] | None = None
+_suspicion: Callable[..., int] | None = None
 
 
-def _suspecting() -> tuple[Callable[[bytes], bool], Callable[[bytes], int]]:
-    global _suspects, _suspicion
-    from core.redaction.automaton import suspects, suspicion
+def _suspecting() -> Callable[..., int]:
+    global _suspicion
+    from core.redaction.automaton import suspicion
 
-    _suspects, _suspicion = suspects, suspicion
-    return suspects, suspicion
+    _suspicion = suspicion
+    return suspicion
 
 
 def redact(text: str) -> tuple[str, dict[str, int]]:
@@ -38,23 +37,22 @@ def redact(text: str) -> tuple[str, dict[str, int]]:
 
 def clean(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without secrets and private spans; ``counts`` (kind → number replaced) is added to."""
-    match (_suspicion or _suspecting()[1])(text.encode("utf-8", "surrogatepass")):
+    match (_suspicion or _suspecting())(text.encode("utf-8", "surrogatepass")):
         case 2:
             from core.redaction.replacing import replace
 
             return replace(text, counts)
         case 1:
-            from core.redaction.likely import LIKELY
+            from core.redaction.likely import without_likely
 
-            return LIKELY.clean(text, counts)
+            return without_likely(text, counts)
     return text
 
 
 def may_hold_secrets(raw: bytes) -> bool:
     """Return True if ``raw`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
-    if not (_suspects or _suspecting()[0])(raw):
-        return False
-    return raw[:1] not in (b"{", b"[") or (_suspicion or _suspecting()[1])(raw) == 2 or _is_confirmed(raw)
+    level = (_suspicion or _suspecting())(raw, of_records=True)
+    return level == 2 or (level == 1 and (raw[:1] not in (b"{", b"[") or _is_confirmed(raw)))
 
 
 def _is_confirmed(raw: bytes) -> bool:

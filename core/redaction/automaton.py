@@ -68,14 +68,22 @@ def _load() -> None:
 
 def suspects(data: bytes) -> bool:
     """Return True if ``data`` (UTF-8 text, or JSON in UTF-8) may hold something to redact."""
-    is_certain, plain = _looked_through(data)
-    return is_certain or _is_likely(data) or (plain is not None and _is_likely(plain))
+    return suspicion(data, of_records=True) > 0
 
 
-def suspicion(data: bytes) -> int:
-    """Return what ``data``, a text, may hold: 2 for anything, 1 for likely secrets alone, 0 for nothing."""
+def suspicion(data: bytes, *, of_records: bool = False) -> int:
+    """Return what ``data`` may hold: 2 for anything, 1 for likely secrets alone, 0 for nothing.
+
+    Args:
+        data: UTF-8 text, or JSON in UTF-8.
+        of_records: Look for no likely secrets in long JSON.
+    """
     is_certain, plain = _looked_through(data)
-    if is_certain or (plain is not None and is_near(plain)):
+    if is_certain:
+        return 2
+    if of_records and len(data) > _NEAR_MOST and data[:1] in (b"{", b"["):
+        return 0
+    if plain is not None and is_near(plain):
         return 2
     return int(is_near(data))
 
@@ -110,7 +118,3 @@ def is_near(data: bytes) -> bool:
         _load()
     assert _near is not None
     return _near(data) is not None
-
-
-def _is_likely(data: bytes) -> bool:
-    return (data[:1] not in (b"{", b"[") or len(data) <= _NEAR_MOST) and is_near(data)

@@ -7,13 +7,14 @@ import json
 from core.redaction import clean
 from core.redaction.assignments import assigned, is_session
 from core.redaction.carried import Carried
+from core.redaction.nested import ASKED, GIVEN, name_in
 from core.redaction.private import TAG, across
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NAMES = ("name", "key", "Name", "Key", "ParameterKey", "field", "label", "question")
+_NAMES = ("name", "key", "Name", "Key", "ParameterKey")
 _MESSAGES = frozenset(("content", "parts"))
 # Types of the parts of a message that are no text, and the keys of such parts in Gemini's.
 _MEDIA = ("image", "file", "document", "audio", "video", "media", "attachment")
@@ -22,8 +23,6 @@ _MEDIA_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
 _BESIDE = ("images", "local_images", "audio", "local_audio")
 _JWK_PARTS = frozenset(("d", "p", "q", "dp", "dq", "qi", "k"))
 _VALUES = frozenset(("value", "Value", "val", "default", "ParameterValue"))
-# Names of a form's field and of a question, and what was given for them.
-_ASKED, _GIVEN = ("field", "question"), frozenset(("text", "answer"))
 
 
 def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Carried | None = None) -> Any:
@@ -50,7 +49,7 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Ca
         if type(value.get("element")) is str and "passw" in value["element"].lower():
             named, typed = "password", True  # what an agent's browser is to type into a field
         else:
-            typed = any(type(value.get(key)) is str for key in _ASKED)
+            typed = any(type(value.get(key)) is str for key in ASKED)
         if "value" in value and ("httpOnly" in value or "sameSite" in value):
             value = {**value, "value": _cookie(named, value["value"], counts)}
         if "kty" in value:
@@ -60,7 +59,7 @@ def clean_leaves(value: Any, counts: dict[str, int], name: str = "", carried: Ca
             while plain != key and plain in found:
                 plain += "'"
             found[plain] = clean_leaves(
-                item, counts, named if named and (key in _VALUES or (typed and key in _GIVEN)) else key, carried
+                item, counts, named if named and (key in _VALUES or (typed and key in GIVEN)) else key, carried
             )
         return found
     if type(value) is int and name:
@@ -95,7 +94,9 @@ def hidden_fields(raw: bytes) -> list[dict[str, Any]]:
 
 def _named(pairs: dict[str, Any]) -> str:
     """Return the name that a mapping gives its value: ``{"name": "DB_PASSWORD", "value": …}``; else ""."""
-    return next((name for key in _NAMES if type(name := pairs.get(key)) is str), "")
+    if found := next((name for key in _NAMES if type(name := pairs.get(key)) is str), ""):
+        return found
+    return next((name_in(asked) for key in ASKED if type(asked := pairs.get(key)) is str), "")
 
 
 def _cookie(name: str, item: Any, counts: dict[str, int]) -> Any:

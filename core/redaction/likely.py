@@ -16,17 +16,15 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from core.redaction.automaton import is_near
-from core.redaction.looks import TECHNICAL, TERMS, entropy, is_filler, is_name
+from core.redaction.looks import PARTS, PLACEHOLDERS, TECHNICAL, TERMS, entropy, is_filler, is_name
 from core.redaction.mark import MARK
-from core.redaction.names import VOCABULARY, holds_foreign, is_about, is_other_key
-from core.redaction.rule import Prefilter, Rule, made
+from core.redaction.names import UUID, VOCABULARY, holds_foreign, is_about, is_other_key
+from core.redaction.rule import made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PLACEHOLDERS = frozenset(" ".join(VOCABULARY["placeholders"]).split())
-_PARTS = frozenset(" ".join(VOCABULARY["name_parts"]).split())
 # Characters around a candidate that count as its surroundings.
 _LEFT, _RIGHT = 160, 80
 _SIGNS = "!@#$%^&*+~?"
@@ -255,7 +253,7 @@ def value_features(value: str) -> list[str]:
         found.append(f"shape:{shape}")
     if made(r"[0-9a-f]+|[0-9A-F]+").fullmatch(value):
         found.append("hex:whole" if size in (32, 40, 64, 128) else "hex:part")
-    elif made(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch(value):
+    elif made(UUID).fullmatch(value):
         found.append("uuid")
     segments = made(_SEGMENT).findall(value)
     words = [each for each in segments if each[0].isalpha()]
@@ -272,9 +270,9 @@ def value_features(value: str) -> list[str]:
     long = [word for word in low if len(word) > 2]
     if any(word in TECHNICAL or word.rstrip("s") in TECHNICAL for word in long):
         found.append("technical")
-    if any(word in _PARTS for word in long):
+    if any(word in PARTS for word in long):
         found.append("part")
-    if low and all(word in _PLACEHOLDERS for word in low):
+    if low and all(word in PLACEHOLDERS for word in low):
         found.append("placeholder")
     if value.lower() in TERMS:
         found.append("term")
@@ -314,7 +312,7 @@ _LINK = (
 
 def _plain_word(word: str) -> str:
     """Return a word of the surroundings; one that may be replaced itself, or has been, is ``#``."""
-    return word.lower()[:20] if word.isalpha() else "#" if made(r"[0-9\x00]").search(word) else word.lower()[:20]
+    return "#" if made(r"[0-9\x00]").search(word) else word.lower()[:20]
 
 
 def features(line: str, candidate: Candidate, found_cues: list[Cue], before: str) -> list[str]:
@@ -511,7 +509,7 @@ def confirms(data: bytes) -> bool:
     while values:
         value = values.pop()
         if type(value) is str:
-            if len(value) > _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value, alike={})):
+            if len(value) >= _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value, alike={})):
                 return True
         elif type(value) is dict:
             values += value.values()
@@ -520,7 +518,8 @@ def confirms(data: bytes) -> bool:
     return False
 
 
-def _without_likely(text: str, counts: dict[str, int]) -> str:
+def without_likely(text: str, counts: dict[str, int]) -> str:
+    """Return ``text`` without likely secrets; ``counts`` (kind → number replaced) is added to."""
     pieces: list[str] = []
     done = 0
     alike: dict[str, int] = {}
@@ -533,7 +532,6 @@ def _without_likely(text: str, counts: dict[str, int]) -> str:
     return "".join((*pieces, text[done:])) if pieces else text
 
 
-LIKELY = Rule("likely", Prefilter(), clean=_without_likely)
 # The prefilter. A candidate has a letter near a digit; a cue precedes the candidate on its line, or follows it.
 _SIGN = r"[^\s\"'`\\<>|]"
 _MIXED = r"(?:[a-z][!@#$%^&*+~?_.-]?[0-9]|[0-9][!@#$%^&*+~?_.-]?[a-z]|(?-i:[a-z][!#$%^&*~?][A-Z]))"

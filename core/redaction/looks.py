@@ -27,7 +27,7 @@ _PLACEHOLDER = r"""(?ix)^(?:
     | placeholder | redacted | changeme | change[-_]me | replace[-_]?me | example | dummy | (?<![a-z])fake | sample
     | not[-_]?a[-_]?real | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\( | ^sha\d{1,3}[-:]
     """
-_WORDS = _words("placeholders")
+PLACEHOLDERS = _words("placeholders")
 # Words that stand for a secret: in a password only where there is nothing else to it.
 _FILLER = _words("fillers")
 _ASKED = r"(?i)^(?:your|(?:insert|replace|enter|change|todo|fixme|put)(?:[-_.]|$))"
@@ -38,7 +38,7 @@ _STRUCTURE = r"""(?ix)^(?:
     | x{4,} | \*{3,} | \.\.\. | …  | <[a-z] | \{\{ | \$\{ | \$\(
     """
 # Parts of the names of variables and fields that hold a secret; `my` is rather a person's.
-_PARTS = _words("name_parts")
+PARTS = _words("name_parts")
 TERMS = _words("terms")
 # Words that names in programs are made of: `key user-profile-42` is no secret.
 TECHNICAL = _words("technical")
@@ -99,7 +99,7 @@ def entropy(text: str) -> float:
 
 def is_placeholder(value: str) -> bool:
     """Return True if ``value`` fills the place of a secret."""
-    return bool(made(_PLACEHOLDER).search(value)) or value.strip("\"'`.,;:!?").lower() in _WORDS
+    return bool(made(_PLACEHOLDER).search(value)) or value.strip("\"'`.,;:!?").lower() in PLACEHOLDERS
 
 
 def is_filler(value: str) -> bool:
@@ -110,7 +110,7 @@ def is_filler(value: str) -> bool:
         return True
     word = value.strip("\"'`.,;:!?")
     # `password1` is a variable or an example; `Password1` is what people choose where a capital is asked for.
-    if word.lower() in _WORDS and (word.islower() or word.isupper() or word.isdigit()):
+    if word.lower() in PLACEHOLDERS and (word.islower() or word.isupper() or word.isdigit()):
         return True
     words = [part.lower().rstrip("0123456789") for part in made(_PART).findall(value)]
     if "placeholder" in words and len(_FILLER.intersection(words)) > 1:
@@ -120,7 +120,7 @@ def is_filler(value: str) -> bool:
     # `example_password_12`, but of one word no more than `changeme1`.
     if len(words) == 1 or not re.search(r"[-_.]", value):
         return words[0] in _FILLER and sum(map(str.isdigit, value)) == 1
-    return all(word in _FILLER or word in _PARTS or not word for word in words)
+    return all(word in _FILLER or word in PARTS or not word for word in words)
 
 
 def is_name(value: str, *, loose: bool) -> bool:
@@ -136,8 +136,8 @@ def is_name(value: str, *, loose: bool) -> bool:
     if any(character.isdigit() for word in words if word not in TERMS for character in word):
         return False
     if loose:
-        return any(made(_KEYWORD).match(word) and word in _PARTS for word in words)
-    if not all(not word or word in _PARTS or word in TERMS for word in words):
+        return any(made(_KEYWORD).match(word) and word in PARTS for word in words)
+    if not all(not word or word in PARTS or word in TERMS for word in words):
         return False
     if len(found) == 1:
         # `token2`, but `Secret2` and `secret12` are what people choose.
@@ -244,7 +244,7 @@ def _is_titled(value: str) -> bool:
     if not made(r"[A-Z][a-z]{2,}(?:[-_.][A-Z][a-z]{2,})+").fullmatch(value):
         return False
     words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
-    return not any(word in known for word in words for known in (TECHNICAL, _PARTS, _SENTENCE, _FILLER, _WORDS))
+    return not any(word in known for word in words for known in (TECHNICAL, PARTS, _SENTENCE, _FILLER, PLACEHOLDERS))
 
 
 def is_handed_out(value: str) -> bool:
@@ -333,7 +333,7 @@ def is_worded(value: str) -> bool:
 def is_composed(value: str) -> bool:
     """Return True if ``value`` is several words and a number, none of which names a part of a program."""
     words = [word.lower() for word in re.findall(r"[A-Za-z]+", value)]
-    known = any(word in TECHNICAL or word.removesuffix("s") in TECHNICAL or word in _PARTS for word in words)
+    known = any(word in TECHNICAL or word.removesuffix("s") in TECHNICAL or word in PARTS for word in words)
     return len(words) > 1 and is_worded(value) and not known
 
 

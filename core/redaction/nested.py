@@ -5,24 +5,36 @@ from __future__ import annotations
 import re
 
 from core.redaction.assignments import assigned
-from core.redaction.names import NAMED, PASSWORD, SCREENED_NAMED, SCREENED_PASSWORD
-from core.redaction.rule import Prefilter, Rule, first
+from core.redaction.names import NAMED, PASSWORD, SCREENED_NAMED, SCREENED_PASSWORD, is_about
+from core.redaction.rule import Prefilter, Rule, first, made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from core.redaction.rule import Cut
 
 _QUOTE, _SPACE = r"\\*\"", r"\s{0,8}"
-_GIVEN = rf"{_QUOTE}(?:value|val|text|answer){_QUOTE}{_SPACE}:{_SPACE}{_QUOTE}"
+# The keys of a form's field or a question, and of what was given for it.
+ASKED = ("field", "question", "prompt", "label")
+GIVEN = ("value", "val", "text", "answer")
+# Characters of a question.
+_LONGEST = 300
+_GIVEN = rf"{_QUOTE}(?:{'|'.join(GIVEN)}){_QUOTE}{_SPACE}:{_SPACE}{_QUOTE}"
 _NESTED = (
     rf"(?i)(?P<name>[\w-]{{0,40}}(?:{PASSWORD}|{NAMED})){_QUOTE}{_SPACE}:{_SPACE}\{{{_SPACE}{_GIVEN}"
     r"(?P<value>[^\"\\\n]{6,400})"
 )
 _ASKED = (
-    rf"(?i){_QUOTE}(?:field|question|prompt|label){_QUOTE}{_SPACE}:{_SPACE}{_QUOTE}[^\"\\\n]{{0,200}}?"
+    rf"(?i){_QUOTE}(?:{'|'.join(ASKED)}){_QUOTE}{_SPACE}:{_SPACE}{_QUOTE}[^\"\\\n]{{0,200}}?"
     rf"(?P<name>{PASSWORD}|{NAMED})[^\"\\\n]{{0,80}}{_QUOTE},{_SPACE}{_GIVEN}(?P<value>[^\"\\\n]{{6,400}})"
 )
 _OPENS = r"\\*\"\s*:\s*"
+
+
+def name_in(question: str) -> str:
+    """Return the words of a question or a label that name a secret, as a name; the whole of another text."""
+    whole = re.sub(r"\W+", "_", question[: _LONGEST + 1]).strip("_")
+    found = made(rf"(?i){PASSWORD}|{NAMED}").search(question)
+    return question if found is None or len(question) > _LONGEST or is_about(whole) else found[0].replace(" ", "_")
 
 
 def _kind(match: re.Match[str]) -> Cut | None:
@@ -38,9 +50,7 @@ RULES = (
     ),
     Rule(
         "asked",
-        Prefilter(
-            (rf"\"(?:field|question|prompt|label){_OPENS}\\*\"[^\"\\\n]*(?:{SCREENED_PASSWORD}|{SCREENED_NAMED})",)
-        ),
+        Prefilter((rf"\"(?:{'|'.join(ASKED)}){_OPENS}\\*\"[^\"\\\n]*(?:{SCREENED_PASSWORD}|{SCREENED_NAMED})",)),
         _ASKED,
         _kind,
     ),

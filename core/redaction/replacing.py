@@ -7,7 +7,7 @@ import re
 from core.counting import add
 from core.redaction.automaton import COLOUR, ESCAPE, plain_signs, suspects
 from core.redaction.engine import compiled
-from core.redaction.likely import LIKELY
+from core.redaction.likely import without_likely
 from core.redaction.screen import OF_LINES, WHOLES, suspected
 
 TYPE_CHECKING = False
@@ -22,9 +22,6 @@ _PUNCTUATED = re.compile(r"\\+(?=[_=+~*:.#&@!<>-])")
 _OF_WHOLES = tuple(rule.name for rule in WHOLES)
 _OF_LINES = tuple(rule.name for rule in OF_LINES)
 _ALL = _OF_WHOLES + _OF_LINES
-# A likely secret depends on the line before it, which a chunk may lack.
-_OF_CHUNKS = tuple(name for name in _OF_LINES if name != LIKELY.name)
-_CERTAIN = _OF_WHOLES + _OF_CHUNKS
 # Characters of a text that is looked at as a whole, and of the parts in which a history is looked at first.
 _CHUNK = 1024
 _WIDE = 1 << 15
@@ -111,24 +108,29 @@ def _seen_through(text: str, plain: Callable[[str], str], counts: dict[str, int]
         if (bare := plain(line)) != line:
             found: dict[str, int] = {}
             cleaned = _plain(bare, found)
-            if found and cleaned != plain(_plain(line, {}, _CERTAIN)):
+            if found and cleaned not in (plain(_certain(line, {})), plain(_plain(line, {}))):
                 add(counts, found)
                 lines[place] = cleaned
     return "\n".join(lines)
 
 
-def _plain(text: str, counts: dict[str, int], rules: tuple[str, ...] = ()) -> str:
+def _plain(text: str, counts: dict[str, int]) -> str:
+    # A likely secret depends on the line before it, which a chunk may lack.
+    return without_likely(_certain(text, counts), counts)
+
+
+def _certain(text: str, counts: dict[str, int]) -> str:
+    """Return ``text`` without what the rules of a grammar find."""
     data = text.encode("utf-8", "surrogatepass")
     # Each chunk of a long text is asked for the rules of lines, and most have none.
     short = len(text) <= _CHUNK
-    names = suspected(data, rules or (_ALL if short else _OF_WHOLES))
+    names = suspected(data, _ALL if short else _OF_WHOLES)
     text = _cleaned(WHOLES, names, text, counts)
-    if short or rules:
+    if short:
         return _cleaned(OF_LINES, names, text, counts)
     # Most of a whole history has nothing, and is not taken apart.
     wide = _chunks(text, _WIDE) if len(text) > 2 * _WIDE else (text,)
-    text = "".join(piece for part in wide for piece in _part(part, counts))
-    return LIKELY.clean(text, counts)
+    return "".join(piece for part in wide for piece in _part(part, counts))
 
 
 def _cleaned(rules: Iterable[Rule], names: set[str], text: str, counts: dict[str, int]) -> str:
@@ -144,7 +146,7 @@ def _part(text: str, counts: dict[str, int]) -> Iterator[str]:
         yield text
         return
     for chunk in _chunks(text, _CHUNK):
-        names = suspected(chunk.encode("utf-8", "surrogatepass"), _OF_CHUNKS)
+        names = suspected(chunk.encode("utf-8", "surrogatepass"), _OF_LINES)
         yield _cleaned(OF_LINES, names, chunk, counts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from core.redaction import assignments, commands, likely, nested, prose, settings, shapes, spoken, structures
-from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, is_near, suspects
+from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
 from core.redaction.names import ESCAPED, holds_foreign, screened
@@ -51,7 +51,6 @@ OF_LINES: tuple[Rule, ...] = (
     commands.STORED,
     *spoken.RULES,
     Rule("row", prefilter_of(LINES), clean=lambda text, counts: without_rows(LINES, text, counts)),
-    likely.LIKELY,
 )
 RULES = (*WHOLES, *OF_LINES)
 # Too many for a number each in the automaton: each is known by a literal as well.
@@ -119,8 +118,6 @@ def _suspected(data: bytes, names: Collection[str]) -> set[str]:
             found.update(name for number in match(data) or () for name in groups[number])
     if "foreign" in names and holds_foreign(data):
         found.add("foreign")
-    if "likely" in names and (is_near(data) or holds_foreign(data)):
-        found.add("likely")
     found.intersection_update(names)
     if found.isdisjoint(_PROGRAMS):
         return found

@@ -40,8 +40,8 @@ _VERSION = re.compile(r"^Aider v(\S{1,40})")
 _MODEL = re.compile(r"^(?:Main model|Model|Models): (\S{1,100}?)(?: with|,|$)")
 _TOKENS = re.compile(r"^Tokens: .{0,60}?([0-9.]{1,12})(k?) received")
 _EDIT, _COMMIT = "Applied edit to ", re.compile(r"^Commit ([0-9a-f]{6,40}) (.*)")
-# What is before a block, and the block (https://aider.chat/docs/more/edit-formats.html).
-_BLOCK = re.compile(r"(.*?)^(<{5,9} SEARCH\b.*?^>{5,9} REPLACE\b)", re.DOTALL | re.MULTILINE)
+# A block (https://aider.chat/docs/more/edit-formats.html).
+_BLOCK = re.compile(r"^<{5,9} SEARCH\b.*?^>{5,9} REPLACE\b", re.DOTALL | re.MULTILINE)
 _FAILED = ("The LLM did not conform", "Error", "Unable to", "litellm.", "Malformed", "Can't", "Failed")
 # The characters of a session that its name is made of.
 _NAMED_BY = 400
@@ -166,11 +166,13 @@ def _blocks(replies: str, path: str) -> str:
     """Return the blocks of replies that edit a file: its path is above the fence of the first of them."""
     found: list[str] = []
     is_its = False
-    for before, block in _BLOCK.findall(replies):
-        said = [line.strip() for line in before.split("\n")]
+    end = 0
+    for block in _BLOCK.finditer(replies):
+        said = [line.strip() for line in replies[end : block.start()].split("\n")]
+        end = block.end()
         named = [line.strip("*`# :") for line in said if line and not line.startswith("```")]
         # A block that names no file goes on with the file of the block before.
         is_its = named[-1] == path if named else is_its
         if is_its:
-            found.append(block)
+            found.append(block[0])
     return "\n".join(found)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
-WIRE = "wire.jsonl"
 FOREIGN = "not a session of Kimi Code's"
 KNOWN = Vocabulary(__file__)
 
@@ -166,7 +165,7 @@ class _Journal:
         text = plain(message.get("content"))
         if origin.get("kind") == "shell_command":
             if found := _RAN.match(clean(text).strip()):
-                self._session.command(f"!{html.unescape(found[1])}", at, name)
+                self._session.command(f"! {html.unescape(found[1])}", at, name)
         elif message.get("role") == "user" and origin.get("kind") == "user":
             words = extract_user_text(text).typed
             if words not in self._said:

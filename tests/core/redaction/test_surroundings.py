@@ -222,3 +222,31 @@ def test_lines_of_a_log_are_judged_a_few_times_and_a_secret_behind_them_is_found
     assert cleaned.startswith("\n".join(lines))
     assert "hunter2-Velvet9" not in cleaned
     assert len(judged) < 50
+
+
+@pytest.mark.parametrize("key", ["field", "question", "prompt", "label"])
+@pytest.mark.parametrize("given", ["value", "text", "answer"])
+def test_an_answer_is_redacted_in_a_record_as_in_a_text(key: str, given: str) -> None:
+    value = {key: "Database password?", given: "Quiet-Otter-77x"}
+    text = json.dumps(value)
+    assert "Quiet-Otter" not in clean(text, {})
+    assert clean_record(text.encode(), value, {}) == {key: "Database password?", given: "[redacted:password]"}
+
+
+def test_an_answer_to_a_question_about_a_token_stays() -> None:
+    for value in (
+        {"label": "Token limit", "value": "128000-max"},
+        {"question": "Which token counter?", "answer": "v2"},
+    ):
+        assert clean_record(json.dumps(value).encode(), value, {}) == value
+
+
+def test_a_line_keeps_its_escapes_if_its_secret_is_seen_with_them() -> None:
+    cleaned = clean(r"login bob T4k!9zQq2 now \*now\* a\_b", {})
+    assert cleaned.endswith(r" now \*now\* a\_b")
+    assert "T4k" not in cleaned
+
+
+def test_a_short_likely_secret_is_redacted_in_a_record_as_in_a_text() -> None:
+    assert "T4k!9z" not in clean("jwt=T4k!9z", {})
+    assert clean_record(b'["jwt=T4k!9z"]', ["jwt=T4k!9z"], {}) != ["jwt=T4k!9z"]
