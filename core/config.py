@@ -39,7 +39,9 @@ _OF_COLLECTION: dict[str, Any] = {
 
 
 # Documents of other machines lie below this folder of a collection, each machine's in a folder of its name.
-MACHINES = "machines/"
+MACHINES = "machines"
+# A machine of which nothing was heard for so many seconds is silent.
+SILENT_S = 7 * 86_400
 # The trust of a machine whose documents are shown, and never advise.
 EVIDENCE = "evidence"
 
@@ -120,7 +122,8 @@ class Config:
 
 def machine_of(path: str) -> str:
     """Return the machine that a document came from, by its path below its collection; "" for this machine."""
-    return path[len(MACHINES) :].partition("/")[0] if path.startswith(MACHINES) else ""
+    folder, found, below = path.partition("/")
+    return below.partition("/")[0] if found and folder == MACHINES else ""
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:

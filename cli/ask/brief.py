@@ -9,6 +9,7 @@ from cli import render
 from cli.context import Context
 from cli.spec import Args, Command
 from core import clock
+from core.config import SILENT_S
 from core.counting import counted
 from core.errors import OK
 from core.text import one_line, printable_value
@@ -38,7 +39,6 @@ _OPEN_SHOWN = 3
 _PROJECT_COLUMNS = 16
 _KIND_COLUMNS = 8
 _MACHINES_SHOWN = 3
-_SILENT_S = 7 * clock.DAY
 
 
 def run(args: Args, context: Context) -> int:
@@ -163,7 +163,7 @@ def _machines(found: dict[str, Any] | None, now: float) -> Iterator[Line]:
         parts.append(f"{counted(found['lacking'], 'document')} did not arrive")
     if found["failed"]:
         parts.append("the last synchronisation failed")
-    is_late = found["failed"] or found["lacking"] or any(age > _SILENT_S for age in heard.values())
+    is_late = found["failed"] or found["lacking"] or any(age > SILENT_S for age in heard.values())
     yield [("Machines", "yellow" if is_late else "dim"), (f"  {', '.join(parts) or 'none heard yet'}", "dim")]
 
 

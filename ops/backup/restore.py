@@ -16,7 +16,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from core import access_token, clock
-from core.config import load
+from core.config import MACHINES, load
 from core.errors import BadInput, BrainError, EngineMissing, Refused
 from core.files import FileLock, read_or_none, remove_temporary, sync_folder, write_atomic
 from core.home import CORPUS, FILES, RECORDS, Home, is_collection_folder, make_private
@@ -208,7 +208,7 @@ def _stay_forgotten(homes: Sequence[Home], copy: Home) -> int:
     there = Tombstones(copy)
     marks = dict.fromkeys(mark for home in homes for mark in Tombstones(home).marks())
     lacking = [mark for mark in marks if not there.covers(*mark)]
-    documents = [(collection, f"{sync_state.MACHINES}/{machine}/{path}") for machine, collection, path in rows]
+    documents = [(collection, f"{MACHINES}/{machine}/{path}") for machine, collection, path in rows]
     if lacking or documents:
         obey(copy, lacking, documents)
     return sum(not is_by_content(mark) for mark in lacking)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from core import clock
+from core.config import SILENT_S
 from core.errors import BrainError, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ingest import registry
@@ -17,7 +18,7 @@ from ops.checks.finding import CheckContext, Finding
 from ops.sync import sync
 from ops.sync.git import Repository
 from ops.sync.state import State
-from ops.sync.status import SILENT_S, silent
+from ops.sync.status import silent
 from runtime.forgetting import forget
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from core import clock
+from core.config import machine_of
 from core.errors import BrainError
 from core.files import read_or_none
 from core.processes import child
@@ -218,7 +219,7 @@ def _newest_session(context: CheckContext, project: str) -> int:
         return 0
     try:
         for _, _, path, _, _, ended, _, source, folder in catalogue.walk(context.index, ("source", "project")):
-            mine = source == HOOKED and ended <= context.now and not path.startswith("machines/")
+            mine = source == HOOKED and ended <= context.now and not machine_of(path)
             if mine and (not project or f"{folder or ''}/".startswith(f"{project}/")):
                 return int(ended)
     except (BrainError, apsw.Error):

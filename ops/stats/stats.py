@@ -9,6 +9,7 @@ from os.path import join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
+from core.config import MACHINES
 from core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ BUDGET_MS = {
 # All machines together.
 ALL = "all"
 # Below logs/: telemetry of other machines, from ``brain sync``.
-MACHINES = "machines"
 _LEDGER = ".jsonl"
 _NO_RESULTS = 67
 _REPEATED = 10

@@ -10,9 +10,11 @@ import contextlib
 import json
 import os
 import unicodedata
+from collections import Counter
 from os.path import dirname, join
 from typing import TYPE_CHECKING, Any
 
+from core.config import MACHINES
 from core.files import open_regular, read_or_none, write_atomic
 from core.redaction import clean, clean_document
 from core.tombstones import FILE as TOMBSTONES
@@ -20,7 +22,7 @@ from core.tombstones import Tombstones
 from core.version import REDACTION
 from ops import snapshot
 from ops.sync.git import Blob, Repository, TooLarge, oid
-from ops.sync.state import MACHINES, is_plain, valid
+from ops.sync.state import is_plain, valid
 from runtime.capture import rescan
 from runtime.forgetting.forget import obey
 from runtime.forgetting.targets import Meant
@@ -74,22 +76,20 @@ def lay_down(
     try:
         tree = repository.tree(commit) if commit else {}
     except TooLarge:
-        pulled.skip(f"machine {other}, which lists too many documents")
+        pulled.skip(too_many := f"machine {other}, which lists too many documents")
+        before["lacking"] = {too_many: 1}
         return
     folders = _folders(home, config)
     earlier = dict(pulled.skipped)
     wanted = _wanted(tree, folders, other, pulled)
-    before["lacking"] = {
-        reason: count - earlier.get(reason, 0)
-        for reason, count in pulled.skipped.items()
-        if count > earlier.get(reason, 0)
-    }
+    before["lacking"] = dict(Counter(pulled.skipped) - Counter(earlier))
     files: dict[str, str] = dict(before.get("files") or {})
     # A new policy goes through everything once more.
     same = files if before.get("policy") == REDACTION else {}
     coming = {path: blob for path, blob in wanted.items() if same.get(path) != blob.oid}
     if sum(blob.size for blob in coming.values()) > _room(home):
-        pulled.skip(f"machine {other}, whose documents would fill the disk")
+        pulled.skip(too_large := f"machine {other}, whose documents would fill the disk")
+        before["lacking"] = {too_large: 1}
         return
     last = str(before.get("commit") or "")
     if last and commit and not repository.is_ancestor(last, commit):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from core.home import Home
 
 FILE = "sync.json"
-MACHINES = "machines"
 # Limits of a path that another machine sends: file systems allow 255 bytes in a part, macOS 1024 in a path.
 _PART_BYTES = 255
 _PARTS = 100

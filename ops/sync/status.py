@@ -7,18 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from core.config import SILENT_S
 from ops.sync.git import Repository, masked, oid
 from ops.sync.state import State
-from ops.sync.sync import FOLDER, configured, own_files
+from ops.sync.sync import BRANCHES, FOLDER, OTHERS, configured, own_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from core.config import Config
     from core.home import Home
-
-# A machine of which nothing was heard for so long is reported.
-SILENT_S = 7 * clock.DAY
 
 
 def status(home: Home, config: Config, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -66,7 +64,7 @@ def _is_silent(held: Mapping[str, Any], now: int) -> bool:
 def _waiting(home: Home, config: Config, environ: Mapping[str, str], state: State) -> int:
     repository = Repository(home.path(FOLDER), environ)
     # After a run that failed, what the remote had before it counts.
-    branch = f"{('refs/heads/', 'refs/machines/')[bool(state.remote and state.failed)]}{state.name}"
+    branch = (OTHERS if state.remote and state.failed else BRANCHES) + state.name
     since = repository.times(branch).get("", 0)
     known = repository.tree(branch) if since else {}
     count = 0

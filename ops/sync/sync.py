@@ -19,6 +19,7 @@ from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock, telemetry
+from core.config import MACHINES
 from core.counting import counted
 from core.errors import BadInput, BrainError, Refused
 from core.files import FileLock, read_or_none
@@ -29,12 +30,12 @@ from ops import snapshot
 from ops.sync import pull
 from ops.sync.git import ABANDONED_S, Blob, Damaged, Repository, local, masked, oid
 from ops.sync.pull import LARGEST
-from ops.sync.state import MACHINES, State, is_address, valid
+from ops.sync.state import State, is_address, valid
 from runtime.capture.indexing import index
 from runtime.forgetting.verify_erasure import holds as found_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from core.config import Config
     from core.home import Home
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 FOLDER = "sync.git"
 _LOCK = "sync.lock"
 _WAIT_S = 60.0
-_BRANCHES = "refs/heads/"
-_OTHERS = "refs/machines/"
+BRANCHES = "refs/heads/"
+OTHERS = "refs/machines/"
 # Where ``--ssh HOST`` has the repository, below the user's folder there; what a host and another path may be.
 SSH_PATH = "brain-sync.git"
 _HOST = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -72,36 +73,34 @@ def sync(
         Tombstones(home)  # unreadable tombstones must not be sent
         state = State(home)
         host, path = _of_ssh(ssh)
-        state.failed = clock.now()
         _settle(state, [remote, folder, f"{host}:{path}" if host else ""], name)
-        make_private(home.path(FOLDER))
-        repository, unlocked = _own(home, environ)
-        if host:
-            repository.make_there(host, path)
-        if folder:
-            make_private(state.remote)
-            Repository(state.remote, environ).make()
-        if there := local(state.remote):
-            unlocked += Repository(there, environ).release(ABANDONED_S)
-        pulled = pull.Pulled()
-        branch = _BRANCHES + state.name
-        if state.remote:
-            repository.fetch(state.remote, _OTHERS)
-            heard = repository.times(_OTHERS)
-            _prove(home, config, repository, state)
-            for other, commit in sorted(repository.refs(_OTHERS).items()):
-                if other != state.name and valid(other):
-                    pull.lay_down(home, config, repository, state, other, commit, pulled)
-                    state.machines[other]["heard"] = heard.get(other, 0)
-            _drop_gone(home, config, repository, state, pulled)
-        committed, files = _commit(home, config, repository, state, branch)
-        pushed = False
-        if state.remote:
-            pushed = _push(repository, state, branch)
-        beyond = _purge(repository, state, environ) if state.purge or pulled.rewritten else []
-        repository.tidy()
-        state.synced, state.failed = state.failed if state.remote else 0, 0
-        state.save()
+        with _noting(state):
+            make_private(home.path(FOLDER))
+            repository, unlocked = _own(home, environ)
+            if host:
+                repository.make_there(host, path)
+            if folder:
+                make_private(state.remote)
+                Repository(state.remote, environ).make()
+            if there := local(state.remote):
+                unlocked += Repository(there, environ).release(ABANDONED_S)
+            pulled = pull.Pulled()
+            branch = BRANCHES + state.name
+            if state.remote:
+                repository.fetch(state.remote, OTHERS)
+                heard = repository.times(OTHERS)
+                _prove(home, config, repository, state)
+                for other, commit in sorted(repository.refs(OTHERS).items()):
+                    if other != state.name and valid(other):
+                        pull.lay_down(home, config, repository, state, other, commit, pulled)
+                        state.machines[other]["heard"] = heard.get(other, 0)
+                _drop_gone(home, config, repository, state, pulled)
+            committed, files = _commit(home, config, repository, state, branch)
+            pushed = False
+            if state.remote:
+                pushed = _push(repository, state, branch)
+            beyond = _purge(repository, state, environ) if state.purge or pulled.rewritten else []
+            repository.tidy()
     indexed = bool(pulled.changed)
     if indexed:
         index(home, config, markdown_only=True, trust_stat=True)
@@ -143,7 +142,7 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
         unknown = not state.name
         if unknown:
             # Only this machine writes its branch, so the branch gives the name that was lost with the settings.
-            ours = sorted(filter(valid, repository.refs(_BRANCHES)))
+            ours = sorted(filter(valid, repository.refs(BRANCHES)))
             _settle(state, ["", "", ""], ours[0] if len(ours) == 1 else "")
         for collection, path in documents:
             parts = path.split("/", 2)
@@ -168,9 +167,9 @@ def forget(home: Home, config: Config, environ: Mapping[str, str], documents: li
 
 def _begin_history(home: Home, config: Config, repository: Repository, state: State) -> None:
     """Commit what there is now as the only commit, and remove every object that it does not need."""
-    _commit(home, config, repository, state, _BRANCHES + state.name)
-    repository.drop(_OTHERS)
-    repository.drop(_BRANCHES, keep=state.name)
+    _commit(home, config, repository, state, BRANCHES + state.name)
+    repository.drop(OTHERS)
+    repository.drop(BRANCHES, keep=state.name)
     repository.purge()
 
 
@@ -246,6 +245,20 @@ def own_files(home: Home, config: Config) -> dict[str, str]:
     return found
 
 
+@contextlib.contextmanager
+def _noting(state: State) -> Iterator[None]:
+    """Note in ``state`` when a run began that reached the remote, or failed."""
+    began = clock.now()
+    try:
+        yield
+    except (BrainError, OSError):
+        state.failed = began
+        state.save()
+        raise
+    state.synced, state.failed = began if state.remote else 0, 0
+    state.save()
+
+
 def _of_ssh(given: str) -> tuple[str, str]:
     """Return (host, path of the repository there, relative to the user's folder) of ``--ssh``. Raises BadInput."""
     host, _, path = given.partition(":")
@@ -285,7 +298,7 @@ def _prove(home: Home, config: Config, repository: Repository, state: State) -> 
     """
     if not state.unproven:
         return
-    commit = repository.commit_of(_OTHERS + state.name)
+    commit = repository.commit_of(OTHERS + state.name)
     sent = repository.tree(commit) if commit else {}
     here = own_files(home, config)
     lacking = [
@@ -334,9 +347,11 @@ def _commit(home: Home, config: Config, repository: Repository, state: State, br
             same = known.get(f"{pull.META}{name}")
             changed |= name != "usage.jsonl" and (same is None or same.oid != oid(content))
     changed |= bool(known.keys() - files.keys())
+    now = clock.now()
+    # A machine that writes nothing is heard once a day all the same.
+    changed |= bool(state.remote) and now - repository.times(branch).get("", now) > clock.DAY
     if not changed and last and not state.purge:
         return False, documents
-    now = clock.now()
     repository.commit(
         branch,
         files,
@@ -360,7 +375,7 @@ def _usage(home: Home) -> bytes | None:
 
 def _push(repository: Repository, state: State, branch: str) -> bool:
     """Push this machine's branch; False if the remote has it already."""
-    ours, theirs = repository.commit_of(branch), repository.commit_of(_OTHERS + state.name)
+    ours, theirs = repository.commit_of(branch), repository.commit_of(OTHERS + state.name)
     if ours == theirs:
         return False
     # Only a purged history may replace the remote's branch, and only if this machine has seen its head.
@@ -370,7 +385,7 @@ def _push(repository: Repository, state: State, branch: str) -> bool:
 
 def _drop_gone(home: Home, config: Config, repository: Repository, state: State, pulled: pull.Pulled) -> None:
     """Remove the copies of machines that have left."""
-    there = repository.refs(_OTHERS)
+    there = repository.refs(OTHERS)
     for other in [name for name in state.machines if name not in there and name != state.name]:
         pull.lay_down(home, config, repository, state, other, "", pulled)
         with contextlib.suppress(FileNotFoundError):
@@ -381,10 +396,10 @@ def _drop_gone(home: Home, config: Config, repository: Repository, state: State,
 def _purge(repository: Repository, state: State, environ: Mapping[str, str]) -> list[str]:
     """Remove forgotten text from every reachable history; return sentences on the unreachable ones."""
     if state.remote:
-        repository.fetch(state.remote, _OTHERS)
-    repository.drop(_BRANCHES, keep=state.name)
+        repository.fetch(state.remote, OTHERS)
+    repository.drop(BRANCHES, keep=state.name)
     repository.purge()
-    said = _former(state, [each for each in state.former if repository.commit_of(_OTHERS + each)])
+    said = _former(state, [each for each in state.former if repository.commit_of(OTHERS + each)])
     if there := local(state.remote):
         try:
             Repository(there, environ).purge()

@@ -11,6 +11,7 @@ Sources: chromium, ``components/history/core/browser/`` (``visit_database.cc``, 
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -262,10 +263,10 @@ def _chromium_visits(tables: Tables) -> str:
     return f"select {', '.join(columns)}, 0 from visits {' '.join(sorted(joins))} order by visits.id"
 
 
-def _chromium_pages(tables: Tables) -> str:
-    has = tables["urls"].__contains__
-    title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_time", "hidden"))
-    return _page("urls", "id", "url", title, last, hidden)
+def _probed_pages(tables: Tables, table: str, last: str) -> str:
+    has = tables[table].__contains__
+    title, visited, hidden = (name if has(name) else "null" for name in ("title", last, "hidden"))
+    return _page(table, "id", "url", title, visited, hidden)
 
 
 def _page(table: str, number: str, url: str, title: str, last: str, hidden: str) -> str:
@@ -289,12 +290,6 @@ def _firefox_visits(tables: Tables) -> str:
         f" | iif(id in (select from_visit from moz_historyvisits where {redirected}), 0, {_CHAIN_END}),"
         " 0, 0, null, 0 from moz_historyvisits order by id"
     )
-
-
-def _firefox_pages(tables: Tables) -> str:
-    has = tables["moz_places"].__contains__
-    title, last, hidden = (name if has(name) else "null" for name in ("title", "last_visit_date", "hidden"))
-    return _page("moz_places", "id", "url", title, last, hidden)
 
 
 def _safari_visits(tables: Tables) -> str:
@@ -325,7 +320,7 @@ _LAYOUTS = (
     _Layout(
         {"visits": ("id", "url", "visit_time", "transition"), "urls": ("id", "url")},
         _chromium_visits,
-        _chromium_pages,
+        partial(_probed_pages, table="urls", last="last_visit_time"),
         EPOCH_US,
     ),
     _Layout(
@@ -334,7 +329,7 @@ _LAYOUTS = (
             "moz_places": ("id", "url"),
         },
         _firefox_visits,
-        _firefox_pages,
+        partial(_probed_pages, table="moz_places", last="last_visit_date"),
         0,
     ),
     _Layout(

@@ -16,6 +16,7 @@ import pytest
 
 from core import clock
 from core.errors import BadInput
+from core.home import shipped
 from ops.checks import recovery
 from ops.checks.finding import CheckContext
 from ops.sync import sync
@@ -170,3 +171,55 @@ def test_a_brief_without_other_machines_has_no_line_of_them(pair: tuple[Machine,
     assert noted(one.home) is None
     Path(one.home.state, "sync.json").write_text(json.dumps({"remote": "x", "machines": {"a": 7}}))
     assert noted(one.home) is None
+
+
+def test_a_machine_that_writes_nothing_is_heard_once_a_day(
+    converged: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = converged
+    assert not one.sync()["committed"]
+    later = clock.now() + 9 * clock.DAY
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert one.sync()["committed"]
+    other.sync()
+    (known,) = status(other.home, other.config, os.environ)["machines"]
+    assert (known["age_s"], known["silent"]) == (0, False)
+
+
+def test_a_run_that_is_under_way_has_not_failed(
+    converged: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = converged
+    seen: list[bool] = []
+    push = sync._push
+
+    def looked(*given: object) -> bool:
+        found = noted(one.home)
+        seen.append(found is not None and found["failed"])
+        return push(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sync, "_push", looked)
+    one.sync()
+    assert seen == [False]
+
+
+def test_documents_that_would_fill_the_disk_have_not_arrived(
+    pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = pair
+    one.sync()
+    monkeypatch.setattr("ops.sync.pull._room", lambda home: 0)
+    other.sync()
+    (known,) = status(other.home, other.config, os.environ)["machines"]
+    assert known["not_taken"] == {f"machine {one.name}, whose documents would fill the disk": 1}
+
+
+@pytest.mark.parametrize("name", ["no", "007", "Friend"])
+def test_a_machine_s_name_that_would_not_be_limited_is_refused(pair: tuple[Machine, Machine], name: str) -> None:
+    one, _ = pair
+    own = Path(shipped("collections.yml")).read_text(encoding="utf-8")
+    Path(one.home.path("collections.yml")).write_text(
+        f"{own}\nsync:\n  trust: {{{name}: evidence}}\n", encoding="utf-8"
+    )
+    with pytest.raises(BadInput, match="in quotes and small letters"):
+        _ = one.config
