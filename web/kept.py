@@ -67,7 +67,8 @@ class Kept:
                 return last.found
             making = self._making.get((name, *state))
             if making is None:
-                making = self._making[(name, *state)] = self._makers.submit(self._make, name, state, make)
+                making = self._makers.submit(self._make, self._answers, self._making, name, state, make)
+                self._making[(name, *state)] = making
         is_late = last is not None and now - last.known <= _LATE_S
         patience_s = self._patience_s
         if spare is not None:
@@ -81,25 +82,33 @@ class Kept:
     def clear(self) -> None:
         """Drop every answer: its user has just changed something, and wants to see it."""
         with self._lock:
-            self._answers.clear()
-            self._making.clear()
+            # An answer that is being made goes into the old ones: what it read may be from before the change.
+            self._answers, self._making = {}, {}
 
     def close(self) -> None:
         """Make no more answers."""
         self._makers.shutdown(wait=False, cancel_futures=True)
 
-    def _make(self, name: str, state: tuple[object, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _make(
+        self,
+        answers: dict[str, _Answer],
+        making: dict[tuple[object, ...], Future[dict[str, Any]]],
+        name: str,
+        state: tuple[object, ...],
+        make: Callable[[], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Make an answer; ``answers`` and ``making`` are those of the time at which it was asked for."""
         now = time.monotonic()
         try:
             found = make()
             with self._lock:
-                if len(self._answers) >= _MOST:
-                    self._answers.clear()
-                self._answers[name] = _Answer(state, now, time.monotonic(), found)
+                if len(answers) >= _MOST:
+                    answers.clear()
+                answers[name] = _Answer(state, now, time.monotonic(), found)
             return found
         finally:
             with self._lock:
-                self._making.pop((name, *state), None)
+                making.pop((name, *state), None)
 
 
 def _state(home: Home) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -73,6 +73,38 @@ def test_whoever_changed_something_sees_it_at_once(home: Home) -> None:
     shelf.put("brain", "b.md", date=1_773_316_800)
     kept.clear()
     assert kept.get(home, "a year", lambda: {"number": 2}) == {"number": 2}
+
+
+def test_a_count_in_flight_during_a_change_is_neither_kept_nor_in_the_way(home: Home) -> None:
+    Shelf(home).put("brain", "a.md", date=1_773_316_800)
+    kept = Kept(patience_s=0.01)
+
+    def look(number: int) -> tuple[Thread, Event]:
+        begun, counted = Event(), Event()
+
+        def slow() -> dict[str, Any]:
+            begun.set()
+            assert counted.wait(20)
+            return {"number": number}
+
+        thread = Thread(target=kept.get, args=(home, "a year", slow))
+        thread.start()
+        assert begun.wait(20)
+        return thread, counted
+
+    def again() -> dict[str, Any]:
+        raise AssertionError("it is being counted")
+
+    older, older_counted = look(1)
+    kept.clear()
+    newer, newer_counted = look(2)
+    older_counted.set()
+    older.join(20)
+    assert kept.get(home, "a year", again, spare={}) == {}
+    newer_counted.set()
+    newer.join(20)
+    assert kept.get(home, "a year", again) == {"number": 2}
+    kept.close()
 
 
 def test_a_spare_answer_is_given_while_the_first_is_made(home: Home) -> None:
