@@ -6,6 +6,7 @@ import re
 from datetime import date
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -109,7 +110,41 @@ def test_a_facet_with_one_value_says_where_all_hits_are_from(stocked: Shelf, bro
 
 def test_without_an_answer_the_page_says_so(browser: Browser) -> None:
     assert browser.json("/search.json?q=zeppelin")["error"] == "no_results"
-    assert "Nothing in memory matches" in browser.get("/?q=zeppelin")
+    page = browser.get("/?q=zeppelin")
+    assert '<h1 class="quiet">No hits</h1>' in page
+    assert page.count("Nothing in memory matches") == 1
+
+
+def test_a_hit_says_what_speaks_against_it_and_which_machine_it_is_from(stocked: Shelf, browser: Browser) -> None:
+    year = 365 * clock.DAY
+    for name, text, written in (
+        ("a", "The request timeout of the ingest client is 30 seconds.", _NOON - year),
+        ("b", "Set the request timeout of the ingest client to 90 seconds.", _NOON),
+        ("c", "Use GraphQL for the partner API.", _NOON - year),
+        ("machines/studio/d", "The request timeout of the beacon is 5 seconds.", _NOON - year),
+    ):
+        body = f"## [1] user · 2026-01-01 08:00\n\n{text}"
+        stocked.put("brain", f"{name}.md", body, date=written, session_id=name[-1], source="claude", project="/srv/api")
+    stocked.put(
+        "inbox", "n.md", "Use GraphQL for the partner API.", date=_NOON, session_id="n", source="note",
+        type="rejected", title="Use GraphQL for the partner API.", project="/srv/api",
+    )  # fmt: skip
+
+    def marks(question: str) -> dict[str, str]:
+        page = browser.get(f"/?q={quote_plus(question)}")
+        assert Judge(page).faults == []
+        hits = re.findall(r'<h2><a href="/s/([^?"]+).*?(?=<li class|</ol>)', page, re.DOTALL)
+        parts = re.split(r'<li class="hit">', page.partition("</ol>")[0])[1:]
+        found = [re.search(r'<p class="stale">(.*?)</p>', part) for part in parts]
+        return {hit: mark[1] if mark else "" for hit, mark in zip(hits, found, strict=True)}
+
+    found = marks("what is the request timeout of the ingest client")
+    assert found["brain/a.md"].startswith("superseded by “Set the request timeout")
+    assert found["brain/b.md"] == ""
+    assert found["brain/machines/studio/d.md"] == "", "age alone is said by the page's own mark"
+    assert "<span>from studio</span>" in browser.get("/?q=request+timeout+beacon")
+    assert marks("graphql for the partner api")["brain/c.md"].startswith("contradicted by")
+    assert marks("request timeout of the ingest client on 2026-03-12")["brain/a.md"].count("not from")
 
 
 def test_without_a_question_the_newest_are_listed(browser: Browser) -> None:
