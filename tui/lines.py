@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from runtime.explaining.reading import Part, Turn
 
 _LEAST_WIDTH = 20
-_KINDS = {
-    "session": "session", "commit": "commit", "shell": "command", "browsing": "visit", "note": "note",
-    "article": "article",
-}  # fmt: skip
 _PERSON = frozenset(("user", "command"))
 
 
@@ -171,10 +167,12 @@ def day(rows: Sequence[Mapping[str, Any]], width: int, since: str = "") -> list[
 
     What began before ``since`` (ISO 8601), the day's beginning, has no time of this day.
     """
+    from runtime.explaining.activity import WORDS
+
     found: list[Line] = []
     for index, row in enumerate(rows):
         item = row["item"]
-        kind = _KINDS.get(item["kind"], item["kind"])
+        kind = WORDS.get(item["kind"], item["kind"])
         at = time.strftime("%H:%M", time.localtime(clock.parse_iso(row["at"]) or 0)) if row["at"] >= since else "  …  "
         place = line(project_name(item["project"]))
         room = width - 16
@@ -191,7 +189,9 @@ def day(rows: Sequence[Mapping[str, Any]], width: int, since: str = "") -> list[
 
 def tally(counts: Mapping[str, int]) -> str:
     """Return the counts of a day's kinds as a sentence: ``3 sessions, 12 commands``."""
-    return ", ".join(counted(count, _KINDS.get(kind, kind)) for kind, count in counts.items()) or "nothing"
+    from runtime.explaining.activity import WORDS
+
+    return ", ".join(counted(count, WORDS.get(kind, kind)) for kind, count in counts.items()) or "nothing"
 
 
 def session(turns: Iterable[Turn], width: int, *, here: int = 0, unfolded: bool = False) -> list[Line]:

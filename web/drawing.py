@@ -22,10 +22,6 @@ _BAR = 18
 _LEAST_BAR = 6
 # A day has at most so many rows of bars that overlap; further bars share the last row.
 _MOST_ROWS = 12
-WORDS = {
-    "session": "session", "commit": "commit", "shell": "command", "browsing": "visit", "note": "note",
-    "article": "article",
-}  # fmt: skip
 
 
 def heat_map(first: date, last: date, days: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
@@ -48,7 +44,7 @@ def heat_map(first: date, last: date, days: Mapping[str, Mapping[str, int]]) -> 
         name = today.isoformat()
         counts = days.get(name, {})
         level = max((activity.level(count, most[kind]) for kind, count in counts.items()), default=0)
-        said = ", ".join(counted(count, WORDS.get(kind, kind)) for kind, count in counts.items()) or "nothing"
+        said = ", ".join(counted(count, activity.WORDS.get(kind, kind)) for kind, count in counts.items()) or "nothing"
         cells.append(
             {
                 "x": x,

@@ -19,6 +19,7 @@ from core.text import one_line, printable
 from ingest import registry
 from qmd.index import catalogue
 from qmd.index.store import open_index
+from runtime.explaining.activity import COUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,8 +35,7 @@ _TOOLS = {
     "copilot": "Copilot CLI", "amp": "Amp", "pi": "Pi", "openclaw": "OpenClaw",
 }  # fmt: skip
 OTHER = "other tools"
-# A document with one of the last three is a day of a shell, of commits or of browsing.
-_FIELDS = ("source", "project", "synthetic", "parent", "commands", "commits", "visits")
+_FIELDS = ("source", "project", "synthetic", "parent", *COUNTED)
 _MOST_TOOLS = 6
 _MOST_PROJECTS = 5
 _NAME_LENGTH = 28

@@ -39,14 +39,18 @@ if TYPE_CHECKING:
 
 # Shades of a heat map besides that of nothing.
 LEVELS = 4
-# The kinds of work, in the order in which a day shows them.
-KINDS = ("session", "commit", "shell", "browsing", "note", "article")
+# The kinds of work, in the order in which a day shows them, each with the word for one of what it counts.
+WORDS = {
+    "session": "session", "commit": "commit", "shell": "command", "browsing": "visit", "note": "note",
+    "article": "article",
+}  # fmt: skip
+KINDS = tuple(WORDS)
 # A document that holds a day of some kind, by the field that counts its entries.
-_COUNTED = {"commits": "commit", "commands": "shell", "visits": "browsing"}
+COUNTED = {"commits": "commit", "commands": "shell", "visits": "browsing"}
 _BY_TRUST = {"session": "session", "browser": "browsing", "note": "note", "article": "article"}
 # A symbol of code has no date of its own.
 _SYMBOL = "nodeId"
-_FIELDS = ("project", "synthetic", _SYMBOL, *_COUNTED)
+_FIELDS = ("project", "synthetic", _SYMBOL, *COUNTED)
 # A session that was left open for days did not work through their nights.
 _MOST_HOURS = 12
 _MOST_EVENTS = 500
@@ -235,7 +239,7 @@ def _kind(fields: Mapping[str, Any], trust: str) -> tuple[str, int]:
     """Return (the kind of a document, how much it counts); ("", 0) for one that records no work."""
     if fields.get(_SYMBOL) or trust == "distilled":
         return "", 0  # a distillate has the fields of what it was made from
-    for name, kind in _COUNTED.items():
+    for name, kind in COUNTED.items():
         count = fields.get(name)
         if isinstance(count, int) and count > 0:
             return kind, count

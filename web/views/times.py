@@ -49,7 +49,7 @@ class Times:
             last = envelope["years"][-1]
             envelope = printable_value(self._year(visit, last, project))
         more = {
-            "totals": totals(envelope["days"]),
+            "totals": _totals(envelope["days"]),
             "map": drawing.heat_map(date(envelope["year"], 1, 1), date(envelope["year"], 12, 31), envelope["days"]),
             "grid": drawing.hour_grid(envelope["hours"]),
             "kept": {"project": project},
@@ -81,7 +81,7 @@ class Times:
             "line": drawing.day_line(envelope["since"], envelope["until"], envelope["items"]),
             "groups": _groups(activity.rows(envelope["items"])),
             "kinds": activity.KINDS,
-            "words": drawing.WORDS,
+            "words": activity.WORDS,
             "before": earlier[-1] if earlier else None,
             "after": later[0] if later else None,
             "projects": labels(sorted({item["project"] for item in envelope["items"] if item["project"]})),
@@ -95,7 +95,7 @@ def _past_year(visit: Visit, project: str) -> dict[str, Any]:
     today = date.fromtimestamp(visit.now)
     first = today - timedelta(days=today.weekday() + 52 * 7)
     days = activity.days(visit.home, visit.config, first, today, project)
-    return {"map": drawing.heat_map(first, today, days), "totals": totals(days), "days": len(days)}
+    return {"map": drawing.heat_map(first, today, days), "totals": _totals(days), "days": len(days)}
 
 
 def _groups(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -110,12 +110,12 @@ def _groups(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]
     return found
 
 
-def totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
+def _totals(days: dict[str, dict[str, int]]) -> dict[str, int]:
     """Return how much of each kind of work days have, by its name for people."""
     found = Counter[str]()
     for counts in days.values():
         found.update(counts)
-    return {drawing.WORDS[kind]: found[kind] for kind in activity.KINDS if found[kind]}
+    return {activity.WORDS[kind]: found[kind] for kind in activity.KINDS if found[kind]}
 
 
 def _named(day: str) -> str:
