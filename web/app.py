@@ -40,13 +40,13 @@ from core.errors import (
 from core.jsonio import dumps
 from core.redaction import shown_value
 from core.text import escaped, printable, printable_value
-from qmd.index.store import damaged, translate
+from qmd.index.store import damaged
 from runtime.asking.pool import Pool
-from web.kept import Kept
+from web.kept import PATIENCE_S, Kept
 from web.rendering import render
 from web.views import decisions, document, evaluation, files, forgetting, health, inbox, injected, projects, search
 from web.views.times import Times
-from web.visit import FORM, Page, Visit
+from web.visit import FORM, Page, Visit, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,11 +81,11 @@ class Site:
     ``patience_s``: how long a look waits for counts after the index changed, where there are some of a moment before.
     """
 
-    def __init__(self, home: Home, environ: Mapping[str, str], access: Access, patience_s: float | None = None) -> None:
+    def __init__(self, home: Home, environ: Mapping[str, str], access: Access, patience_s: float = PATIENCE_S) -> None:
         self._home, self._environ, self._access = home, environ, access
         self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         self._pool = Pool(home, _FRESH_S)
-        self._kept = Kept() if patience_s is None else Kept(patience_s)
+        self._kept = Kept(patience_s)
         self._counted: list[View] = []
         self._asked, self._is_closed = -math.inf, False
 
@@ -186,16 +186,14 @@ class Site:
 
     def _known(self, error: Exception) -> BrainError:
         """Return an error as one that its user can act on; the trace of an unexpected one goes to stderr."""
-        if isinstance(error, BrainError):
-            return error
-        if isinstance(error, apsw.Error):
-            return translate(error, self._home.index)
-        known = (from_os(error) if isinstance(error, OSError) else None) or damaged(error, self._home.index)
-        if known is None:
+        if isinstance(error, BrainError | apsw.Error):
+            return known(error, self._home)
+        found = (from_os(error) if isinstance(error, OSError) else None) or damaged(error, self._home.index)
+        if found is None:
             # It may quote a document.
             sys.stderr.write(printable(shown_value("".join(traceback.format_exception(error)))))
-            known = Internal(f"{type(error).__name__}: {error}", "the trace is where `brain web` runs; report it")
-        return known
+            found = Internal(f"{type(error).__name__}: {error}", "the trace is where `brain web` runs; report it")
+        return found
 
 
 def _response(page: Page, as_json: bool) -> Response:

@@ -22,7 +22,7 @@ _MOST = 64
 # An answer that also shows what has not been indexed yet is good for so long.
 FRESH_S = 2.0
 # How long a look waits for a new answer where there is one that was right up to so long ago.
-_PATIENCE_S = 0.01
+PATIENCE_S = 0.01
 _LATE_S = 60.0
 _AT_ONCE = 2
 
@@ -39,7 +39,7 @@ class _Answer(NamedTuple):
 class Kept:
     """The last answers about one home, by name. A look waits ``patience_s`` for a new one, then takes the last."""
 
-    def __init__(self, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
         self._patience_s = patience_s
         self._answers: dict[str, _Answer] = {}
         self._making: dict[tuple[object, ...], Future[dict[str, Any]]] = {}

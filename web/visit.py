@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from core.errors import BadInput
+from core.errors import BadInput, BrainError
+from qmd.index.store import translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import apsw
 
     from core.config import Config
     from core.home import Home
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 # The field with the fresh value that a form needs.
 FORM = "fresh"
 _LONGEST = 2000
+
+
+def known(error: BrainError | apsw.Error, home: Home) -> BrainError:
+    """Return a failure of ours, or one of SQLite with the index of ``home``, as one of ours."""
+    return error if isinstance(error, BrainError) else translate(error, home.index)
 
 
 @dataclass(frozen=True, slots=True)

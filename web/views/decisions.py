@@ -10,14 +10,13 @@ import apsw
 from core.errors import BrainError
 from core.redaction import shown_value
 from core.text import printable, printable_value
-from qmd.index.store import translate
 from runtime.capture import demo, entries
 from runtime.explaining.activity import is_of
 from runtime.explaining.conflicts import conflicts
 from runtime.explaining.decided import decided
 from runtime.explaining.why import TYPES, why
 from web import drawing
-from web.visit import Page
+from web.visit import Page, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +58,8 @@ def view(visit: Visit) -> Page:
     except (BrainError, apsw.Error) as error:
         # Entries of the inbox are files: without a readable index, only what sessions hold is missing.
         envelope["statements"] = []
-        missing = error if isinstance(error, BrainError) else translate(error, visit.home.index)
-        envelope["warning"] = f"decisions of sessions are left out: {printable(missing.message)}"
+        missing = printable(known(error, visit.home).message)
+        envelope["warning"] = f"decisions of sessions are left out: {missing}"
     if envelope["statements"]:
         envelope.pop("error", None)
     more["groups"] = [(name, chains, drawing.succession(chains)) for name, chains in groups(items)]

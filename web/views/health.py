@@ -16,13 +16,13 @@ from core.text import printable_value
 from ops.checks.reporting import last_report
 from ops.stats.stats import stats
 from qmd.index import catalogue
-from qmd.index.store import open_index, translate
+from qmd.index.store import open_index
 from runtime.asking.envelope import Freshness
 from runtime.explaining import installation
 from runtime.forgetting.expiry import expiring
 from web import drawing
 from web.kept import FRESH_S
-from web.visit import Page
+from web.visit import Page, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,8 +51,7 @@ class Health:
             index = {"ok": True, **get(home, "health", lambda: _index(visit), FRESH_S), **counted}
         except (BrainError, apsw.Error) as error:
             # Whoever looks here has a reason: the rest is shown without the index.
-            failure = error if isinstance(error, BrainError) else translate(error, home.index)
-            index = {**failure.envelope(), "freshness": None, "documents": {}, "collections": []}
+            index = {**known(error, home).envelope(), "freshness": None, "documents": {}, "collections": []}
             status = HTTPStatus.SERVICE_UNAVAILABLE
         found = {
             "schema": 1,
