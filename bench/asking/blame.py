@@ -137,7 +137,9 @@ def _attribute(report: Report, made: list[_Made]) -> None:
     said, total = right + wrong, right + wrong + unknown
     name = f"brain blame: lines of {len(made)} replayed files"
     precise, known = right / max(said, 1), said / max(total, 1)
-    report.add(
-        Row(f"{name} that are the right call's", f"{precise:.1%} of {said:,}", bar="≥ 99 %", met=precise >= _RIGHT)
-    )
-    report.add(Row(f"{name} that are anybody's", f"{known:.1%} of {total:,}", bar="≥ 97 %", met=known >= _KNOWN))
+    for whose, share, lines, least in (
+        ("the right call's", precise, said, _RIGHT),
+        ("anybody's", known, total, _KNOWN),
+    ):
+        value, bar = f"{share:.1%} of {lines:,}", f"≥ {100 * least:g} %"
+        report.add(Row(f"{name} that are {whose}", value, bar=bar, met=share >= least))
