@@ -7,6 +7,8 @@ Stored text keeps them.
 
 from __future__ import annotations
 
+from os.path import expanduser
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
@@ -125,6 +127,12 @@ def one_line(text: str, limit: int = 0) -> str:
     if limit and len(line) > limit:
         return line[: limit - 1].rstrip() + "…"
     return line
+
+
+def at_home(path: str) -> str:
+    """Return a path with ``~`` in place of the user's folder."""
+    user = expanduser("~")
+    return f"~{path[len(user) :]}" if user != "/" and f"{path}/".startswith(f"{user}/") else path
 
 
 def printable(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from markupsafe import Markup, escape
 
 from core import clock
 from core.counting import counted
-from core.text import printable
+from core.text import at_home, printable
 from runtime.asking.envelope import SCHEME
 from runtime.asking.wording import project, project_name
 from runtime.dates import dates
@@ -110,9 +109,7 @@ def file_place(path: str) -> str:
 
 def folder(path: str) -> str:
     """Return a path without its last part; the user's own folder is ``~``."""
-    above = path.rstrip("/").rpartition("/")[0]
-    home = os.path.expanduser("~")
-    return "~" + above[len(home) :] if home != "/" and f"{above}/".startswith(f"{home}/") else above
+    return at_home(path.rstrip("/").rpartition("/")[0])
 
 
 def named_day(day: str, now: int) -> str:

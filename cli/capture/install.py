@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from cli.context import Context, write
 from cli.spec import Args, Command, Option
 from core.errors import OK, BadInput
+from core.text import at_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,10 +77,10 @@ def run(args: Args, context: Context) -> int:
 def _lines(report: dict[str, Any], args: Args) -> Iterator[str]:
     words = {**_WORDS, **({"wired": "would be wired"} if report.get("dry_run") else {})}
     for agent in report["agents"]:
-        yield f"{agent['title']}  ({_short(agent['found']) or 'not found on this machine'})"
+        yield f"{agent['title']}  ({at_home(agent['found']) or 'not found on this machine'})"
         for row in agent["wired"]:
             outcome = row["outcome"]
-            yield f"  {_TITLES[row['kind']]:<12} {words.get(outcome, outcome)}  {_short(row['path'])}"
+            yield f"  {_TITLES[row['kind']]:<12} {words.get(outcome, outcome)}  {at_home(row['path'])}"
             if outcome == "failed":
                 yield f"  {'':<12} {row['why']}"
         if agent["lacks"]:
@@ -94,12 +93,6 @@ def _lines(report: dict[str, Any], args: Args) -> Iterator[str]:
         launcher = report["launcher"]
         hint = "" if launcher["on_path"] else "  (its folder is not on your PATH)"
         what = {**words, "foreign": _OTHER_PROGRAM}.get(launcher["outcome"], launcher["outcome"])
-        yield f"Launcher\n  {'brain':<12} {what}  {_short(launcher['path'])}{hint}"
+        yield f"Launcher\n  {'brain':<12} {what}  {at_home(launcher['path'])}{hint}"
     if report.get("dry_run") and not args.dry_run:
         yield "nothing was written; to do it: brain install --auto"
-
-
-def _short(path: str) -> str:
-    """Return a path with ``~`` in place of the user's folder."""
-    user = os.path.expanduser("~")
-    return f"~{path[len(user) :]}" if path.startswith(f"{user}/") else path

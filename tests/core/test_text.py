@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text import NAMES, clean, encodable, escaped, one_line, printable, printable_value
+from core.text import NAMES, at_home, clean, encodable, escaped, one_line, printable, printable_value
 from tests.unseen import IGNORABLE, unseen
 
 _ANY = st.text(
@@ -15,6 +15,21 @@ _ANY = st.text(
     | st.sampled_from("\x1b[]0;m\x07\\\r\n\t\x9b\x00\x7f\u202e\ud83d\ude00\u2028\x85 (B")
     | st.sampled_from("\u200c\u200d\ufe0e\ufe0f\u20e3#1❤🔥🏴\U000e0067\U000e007f\u094dकیه\u064e\u200b")
 )
+
+
+@pytest.mark.parametrize(
+    ("user", "path", "shown"),
+    [
+        ("/home/ana", "/home/ana/code", "~/code"),
+        ("/home/ana", "/home/ana", "~"),
+        ("/home/ana", "/home/anabel/code", "/home/anabel/code"),
+        ("/home/ana", "", ""),
+        ("/", "/code", "/code"),
+    ],
+)
+def test_the_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch, user: str, path: str, shown: str) -> None:
+    monkeypatch.setenv("HOME", user)
+    assert at_home(path) == shown
 
 
 @given(_ANY)
