@@ -9,10 +9,12 @@ import os
 import random
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.measure import DATA, ROOT, SHARED, environment, program, run
+from core import clock
 
 GENERATOR = SHARED / "tools" / "gen_corpus.py"
 
@@ -38,6 +40,9 @@ SPOKEN = (
     "notes on the compiler and the parser from three months ago",
     "is the shortest path traversal of the graph fast enough",
 )
+_YEARS_S = 2 * 365 * 86_400
+# Knuth's multiplicative hash spreads numbers.
+_SPREAD = 2_654_435_761
 _SYLLABLES = [
     head + tail for head in ("b", "dr", "f", "gl", "k", "m", "pr", "s", "t", "v") for tail in ("a", "en", "i", "or")
 ]
@@ -80,6 +85,25 @@ def cards(files: int) -> Corpus:
     """Notes of one short paragraph, each one passage, and questions in a person's own words."""
     corpus = _drawn(f"cards-{files}", files, (1, 1), (20, 40))
     return corpus._replace(questions=[question for question in SPOKEN if "last week" not in question])
+
+
+def dated(corpus: Corpus) -> Corpus:
+    """The same files, each with a date of its own, evenly in the two years before they were made."""
+    folder = corpus.folder.with_name(f"{corpus.folder.name}-dated")
+    if not _whole(folder, corpus.files):
+        shutil.rmtree(folder, ignore_errors=True)
+        now = int(time.time())
+        for number, path in enumerate(sorted(corpus.folder.rglob("*.md"))):
+            began = now - _YEARS_S + number * _SPREAD % _YEARS_S
+            times = f"---\ndate: {clock.iso(began)}\nended: {clock.iso(began + 1800)}\n"
+            text = path.read_text(encoding="utf-8")
+            copy = folder / path.relative_to(corpus.folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            # Some files have a frontmatter already.
+            rest = text.removeprefix("---\n") if text.startswith("---\n") else f"---\n\n{text}"
+            copy.write_text(times + rest, encoding="utf-8")
+        _seal(folder)
+    return _corpus(folder, corpus.questions)
 
 
 def _drawn(name: str, files: int, paragraphs: tuple[int, int], length: tuple[int, int]) -> Corpus:

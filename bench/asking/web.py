@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,6 @@ import psutil
 from bench import corpora
 from bench.measure import Failed, environment, median, percentile, program, relative
 from bench.report import Report, Row, megabytes, ms
-from qmd.index.writer import spread_dates
 
 _FIRST_BYTE_S = 0.050
 _RESULTS_S = 0.100
@@ -26,7 +24,6 @@ _MEMORY_MB = 150
 _STOP_S = 30
 # A question is sent once nobody has typed for 90 ms: every third key of a quick typist.
 _KEYS = 3
-_YEARS_S = 2 * 365 * 86_400
 
 
 class _Client:
@@ -68,7 +65,7 @@ def measure(report: Report, *, quick: bool) -> None:
         corpus = corpora.own()
     rounds = 5 if quick else 20
     name = f"web, {corpus.files:,} documents"
-    home = _dated(corpora.brain(corpus))
+    home = corpora.brain(corpora.dated(corpus))
     with _serving(environment(home)) as (url, pid):
         client = _Client(url)
         first: dict[str, float] = {}
@@ -99,19 +96,6 @@ def measure(report: Report, *, quick: bool) -> None:
 
 def _add(report: Report, name: str, seconds: float) -> None:
     report.add(Row(name, ms(seconds), bar=f"≤ {ms(_FIRST_BYTE_S)}", met=seconds <= _FIRST_BYTE_S))
-
-
-def _dated(home: Path) -> Path:
-    """Return a copy of a home in which each document has a date of the last two years: the corpus has none."""
-    copy = home.with_name(f"{home.name}-dated")
-    shutil.rmtree(copy, ignore_errors=True)
-    copy.mkdir()
-    for name in ("index.sqlite", "collections.yml"):
-        shutil.copy(home / name, copy)
-    connection = apsw.Connection(str(copy / "index.sqlite"))
-    spread_dates(connection, int(time.time()) - _YEARS_S, _YEARS_S)
-    connection.close()
-    return copy
 
 
 def _change(home: Path) -> None:

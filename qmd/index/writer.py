@@ -414,16 +414,3 @@ def _configure(connection: apsw.Connection, settings: Iterable[tuple[str, str, i
 def _iso_ms(instant: float) -> str:
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(instant))
     return f"{seconds}.{int(instant * 1000) % 1000:03d}Z"
-
-
-def spread_dates(connection: apsw.Connection, since: int, span_s: int) -> None:
-    """Give each document a date of its own, evenly from ``since`` (epoch seconds) on, for a corpus that has none.
-
-    A document ends half an hour after it began. Raises apsw.Error.
-    """
-    # Knuth's multiplicative hash spreads the numbers of documents.
-    connection.execute(
-        "UPDATE brain_facts SET dated = 1, date = ?1 + document_id * 2654435761 % ?2,"
-        " ended = ?1 + document_id * 2654435761 % ?2 + 1800",
-        (since, span_s),
-    )
