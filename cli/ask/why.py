@@ -134,8 +134,8 @@ def _conflicts(args: Args, context: Context) -> int:
 
     if args.words:
         raise BadInput("--conflicts takes no topic", "brain why --conflicts --project NAME")
-    found = [each for each in conflicts(context.home) if not args.project or is_of(each["project"] or "", args.project)]
-    found = printable_value(shown(found))
+    held = [each for each in conflicts(context.home) if not args.project or is_of(each["project"] or "", args.project)]
+    found = printable_value(shown(held))
     context.fields["n_hits"] = len(found)
     envelope = {"schema": 1, "ok": True, **({} if found else {"error": "no_results"}), "conflicts": found}
     if args.json:
@@ -145,9 +145,13 @@ def _conflicts(args: Args, context: Context) -> int:
         write("No notes contradict each other.\n")
         return NO_RESULTS
     asks = sys.stdin.isatty() and sys.stdout.isatty()
-    for number, each in enumerate(found, 1):
+    gone: set[str] = set()
+    for number, (each, own) in enumerate(zip(found, held, strict=True), 1):
+        if not gone.isdisjoint(side["entry_id"] for side in own["sides"]):
+            write(f"{each['id']}  {number} of {len(found)}: settled with an earlier one\n\n")
+            continue
         write("\n".join(_conflict(each, number, len(found))) + "\n")
-        if asks and not _ask(context, each):
+        if asks and not _ask(context, own, gone):
             break
     if not asks:
         write("To settle one: brain why --settle ID --keep newer|older|both\n")
@@ -164,16 +168,18 @@ def _conflict(found: dict[str, Any], number: int, of: int) -> Iterator[str]:
     yield ""
 
 
-def _ask(context: Context, found: dict[str, Any]) -> bool:
-    """Let one key settle a conflict; return False if no more are to be asked."""
-    from runtime.explaining.conflicts import decide
+def _ask(context: Context, found: dict[str, Any], gone: set[str]) -> bool:
+    """Let one key settle a conflict; return False if no more are to be asked. ``gone`` gets the entry that yields."""
+    from runtime.explaining.conflicts import carry_out
 
     write("   keep n(ewer), o(lder), b(oth); s(kip), q(uit)? ")
     key = _key()
     keep = {"n": "newer", "o": "older", "b": "both"}.get(key, "")
     write(f"{keep or ('quit' if key in _QUITS else 'skipped')}\n\n")
     if keep:
-        done = decide(context.home, found["id"], keep)
+        done = carry_out(context.home, found, keep)
+        newer, older = (side["entry_id"] for side in found["sides"])
+        gone |= {"newer": {older}, "older": {newer}}.get(keep, set())
         if done.get("warning"):
             warn(f"warning: {shown(done['warning'])}")
     return key not in _QUITS

@@ -87,6 +87,11 @@ def decide(home: Home, identity: str, keep: str) -> dict[str, Any]:
     found = next((each for each in conflicts(home) if each["id"] == identity.strip().lower()), None)
     if found is None:
         raise BadInput(f"there is no conflict {identity!r}", "brain why --conflicts lists them")
+    return carry_out(home, found, keep)
+
+
+def carry_out(home: Home, found: dict[str, Any], keep: str) -> dict[str, Any]:
+    """Settle a conflict that ``conflicts`` returned, as ``decide`` does. Raises as ``settle`` and ``hold_together``."""
     newer, older = (side["entry_id"] for side in found["sides"])
     if keep == BOTH:
         warning = hold_together(home, newer, older)

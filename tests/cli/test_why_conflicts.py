@@ -58,3 +58,21 @@ def test_a_key_is_read_without_enter(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+TERMINAL = """
+import sys
+from cli.ask import why
+sys.stdin.isatty = sys.stdout.isatty = lambda: True
+why._key = iter("{keys}").__next__
+"""
+
+
+@pytest.mark.parametrize(("keys", "passed_over"), [("nn", 1), ("on", 1), ("bsn", 0)])
+def test_a_pair_of_which_one_side_is_gone_is_passed_over(brain: Brain, home: Home, keys: str, passed_over: int) -> None:
+    for seconds in (30, 60, 90):
+        inbox.write(home, f"The timeout is {seconds} seconds", type="decision", project="/srv/api")
+    done = brain("why", "--conflicts", "--project", "api", code=TERMINAL.format(keys=keys))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("settled with an earlier one") == passed_over
+    assert [each["project"] for each in conflicts(home)] == ["/srv/ferry"]
