@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from runtime.asking.ask import Asker, Inquiry
 
 # Collections with statements of the user. A page or an article states its writer's opinion.
-_TRUSTED = ("session", "note", "distilled")
+_NOTE = "note"
+_TRUSTED = ("session", _NOTE, "distilled")
 _PERSON, _AGENT = "you", "agent"
 # Lines of a note that give reasons.
 _REASONS = ("Why: ", "Alternatives:", "- ")
@@ -21,15 +22,17 @@ _REASONS = ("Why: ", "Alternatives:", "- ")
 
 def judge(asker: Asker, inquiry: Inquiry) -> None:
     """Find the validity of each hit, and put newer statements before the older ones that they replace."""
-    hits = [hit for hit in inquiry.hits if asker.config.trust_of(hit.collection, hit.path) in _TRUSTED]
-    claims = {hit.id: claim_of(hit) for hit in hits}
+    trusts = {hit.id: asker.config.trust_of(hit.collection, hit.path) for hit in inquiry.hits}
+    claims = {hit.id: claim_of(hit) for hit in inquiry.hits if trusts[hit.id] in _TRUSTED}
+    # Sessions without a project have none in common. A note without one holds everywhere.
+    placed = [hit for hit in inquiry.hits if hit.id in claims and (hit.field("project") or trusts[hit.id] == _NOTE)]
     sides: dict[object, list[validity.Side]] = {}
-    if validity.may_differ(claims.values()):
+    if validity.may_differ(claims[hit.id] for hit in placed):
         from runtime.validity.statements import stems, tokenize
 
         # Lines about something else are left out.
         asked = stems(tokenize(inquiry.question))
-        sides = validity.judge([claim_of(hit, asked) for hit in hits])
+        sides = validity.judge([claim_of(hit, asked) for hit in placed])
         if sides:
             inquiry.hits = _newer_first(inquiry.hits, sides, asked)
     for hit in inquiry.hits:

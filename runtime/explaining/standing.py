@@ -72,7 +72,8 @@ def _claim(
         date,
         () if by_agent else lines,
         heard=lines if by_agent else (),
-        project=found["project"] or "",
+        # Sessions without a project have none in common. A note without one holds everywhere.
+        project=found["project"] or ("" if "entry" in more else found["uri"]),
         negative=said["type"] == "rejected",
         **more,
     )

@@ -89,13 +89,12 @@ class Side:
 
 
 def may_differ(claims: Iterable[Claim]) -> bool:
-    """Return True if two claims of one project say something: others need not be compared."""
+    """Return True if a person said something after another claim of the project: others need not be compared."""
     projects: set[str] = set()
-    for claim in claims:
-        if claim.is_said:
-            if claim.project in projects:
-                return True
-            projects.add(claim.project)
+    for claim in sorted(claims, key=_order):
+        if claim.is_said and claim.project in projects:
+            return True
+        projects.add(claim.project)
     return False
 
 
@@ -106,8 +105,7 @@ def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
     is the other's side. Claims of different projects are left alone.
     """
     found: dict[object, list[Side]] = {}
-    # Entries of one second are told apart by their ids, which sort by time.
-    ordered = sorted(claims, key=lambda claim: (claim.at, claim.entry))[-_MOST:]
+    ordered = sorted(claims, key=_order)[-_MOST:]
     for place, newer in enumerate(ordered):
         for older in ordered[:place]:
             if older.key == newer.key or not _may_meet(older, newer):
@@ -153,6 +151,11 @@ def words(validity: dict[str, Any]) -> str:
     if "entry_id" in other and "text" not in other:
         return f"{state} by {other['entry_id']}"
     return f"{state} by “{other['text']}” ({other['date'][:10]}, {other['uri']}:{other['line']})"
+
+
+def _order(claim: Claim) -> tuple[int, str]:
+    """Sort claims by time; entries of one second are told apart by their ids, which sort by time."""
+    return claim.at, claim.entry
 
 
 def _may_meet(older: Claim, newer: Claim) -> bool:

@@ -71,3 +71,26 @@ def test_pages_and_articles_replace_nothing(shelf: Shelf) -> None:
     session(shelf, "a", OLDER, OLD)
     shelf.put("kb-raw", "x.md", NEWER, date=NEW, title="Timeouts", project="/srv/api")
     assert not [hit for hit in shelf.ask(QUESTION)["hits"] if hit["validity"]["by"]]
+
+
+def test_a_persons_words_replace_what_an_agent_said_alone(shelf: Shelf) -> None:
+    prompt = "Go on with everything else that we spoke about before lunch, please."
+    body = f"## [1] user · 2026-01-01 08:00\n\n{prompt}\n\n## [2] assistant · 2026-01-01 08:01\n\n"
+    shelf.put(
+        "brain", "a.md", body + OLDER, date=OLD, ended=OLD, session_id="a", source="claude", turns=2,
+        project="/srv/api",
+    )  # fmt: skip
+    session(shelf, "b", NEWER, NEW)
+    hits = {hit["uri"]: hit["validity"] for hit in shelf.ask(QUESTION, limit=2, budget=100)["hits"]}
+    assert hits["qmd://brain/a.md"]["state"] == "superseded"
+
+
+@pytest.mark.parametrize(("kind", "state"), [("session", "current"), ("note", "superseded")])
+def test_only_notes_without_a_project_are_compared(shelf: Shelf, kind: str, state: str) -> None:
+    for name, text, date in (("a", OLDER, OLD), ("b", NEWER, NEW)):
+        if kind == "session":
+            session(shelf, name, text, date, project="")
+        else:
+            shelf.put("inbox", f"{name}.md", text, date=date, session_id=name, source="note", type="note", title=text)
+    hits = {hit["uri"].rpartition("/")[2]: hit["validity"] for hit in shelf.ask(QUESTION)["hits"]}
+    assert hits["a.md"]["state"] == state

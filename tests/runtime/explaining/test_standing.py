@@ -84,3 +84,28 @@ def test_decisions_that_a_person_let_hold_together_are_both_current(home: Home) 
     note(shelf, "n2", "The login timeout is 90 seconds", NEW, "/srv/api", holds_with=["n1"])
     assert states(shelf, "login") == {"n1": "current", "n2": "current"}
     assert {hit["validity"]["state"] for hit in shelf.ask("login timeout")["hits"]} == {"current"}
+
+
+ANSWERED = """## [1] user · 2026-03-12 12:00
+
+How does the client retry?
+
+## [2] assistant · 2026-03-12 12:01
+
+- AskUserQuestion: How often do we retry?
+  answer to “How often do we retry?”: Retry {times} times
+
+All right.
+"""
+
+
+@pytest.mark.parametrize(("project", "expected"), [("/srv/api", {"superseded", "current"}), ("", {"current"})])
+def test_sessions_without_a_project_have_none_in_common(home: Home, project: str, expected: set[str]) -> None:
+    shelf = Shelf(home)
+    for name, times, date in (("a", 3, OLD), ("b", 8, NEW)):
+        day = "2026-03-12" if name == "a" else "2026-03-14"
+        body = ANSWERED.format(times=times).replace("2026-03-12", day)
+        shelf.put("brain", f"{name}.md", body, date=date, session_id=name, source="claude", turns=2, project=project)
+    said = [each for found in why(home, shelf.config, "retry")["evidence"] for each in found["statements"]]
+    assert len(said) == 2
+    assert {each["validity"]["state"] for each in said} == expected

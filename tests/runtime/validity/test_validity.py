@@ -68,3 +68,12 @@ def test_entries_of_one_second_are_in_the_order_of_their_ids() -> None:
         claim("a", "The timeout is 30 seconds.", 1, entry="t-60a"),
     ]
     assert list(validity.judge(claims)) == ["a"]
+
+
+def test_claims_are_compared_if_a_person_spoke_after_another_of_the_project() -> None:
+    agent = Claim("a", "qmd://brain/a.md", DAY, [], heard=[(3, "The timeout is 30 seconds.")], project="/srv/api")
+    assert validity.may_differ([claim("b", "The timeout is 90 seconds.", 2), agent])
+    assert validity.may_differ([claim("b", "The timeout is 90 seconds.", 2), claim("c", "Never squash.", 3)])
+    assert not validity.may_differ([claim("b", "The timeout is 90 seconds.", 0), agent])
+    other = Claim("c", "qmd://brain/c.md", 2 * DAY, [(1, "The timeout is 90 seconds.")], project="/srv/web")
+    assert not validity.may_differ([agent, other])
