@@ -39,8 +39,8 @@ def decided(home: Home, config: Config, project: str = "", limit: int = 60) -> l
         origins = table.origins(connection, {action.document for action in said})
     for action in said:
         origin = origins.get(action.document)
-        folder = config.collections.get(origin.collection) if origin else None
-        if origin is None or folder is None or folder.trust not in ("session", "distilled"):
+        trust = config.trust_of(origin.collection, origin.path) if origin else ""
+        if origin is None or trust not in ("session", "distilled"):
             continue
         found.append(
             {
@@ -51,7 +51,7 @@ def decided(home: Home, config: Config, project: str = "", limit: int = 60) -> l
                 "uri": uri(origin.collection, origin.path),
                 "line": action.line,
                 "title": origin.title,
-                "trust": folder.trust,
+                "trust": trust,
                 "project": origin.project or None,
             }
         )

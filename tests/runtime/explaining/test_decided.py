@@ -64,3 +64,12 @@ def test_they_are_restricted_to_a_project_and_to_a_number(home: Home) -> None:
     assert {each["project"] for each in decided(home, shelf.config, "ferry")} == {"/code/ferry"}
     assert len(decided(home, shelf.config, limit=1)) == 1
     assert decided(home, shelf.config, "nowhere") == []
+
+
+def test_a_machine_limited_to_evidence_decides_nothing(home: Home) -> None:
+    shelf = stocked(home)
+    shelf.put("brain", "machines/far/tern.md", _SESSION, date=_NOON, source="claude", session_id="tern", turns=3)
+    far = "qmd://brain/machines/far/tern.md"
+    assert far in {each["uri"] for each in decided(home, shelf.config)}
+    shelf.config.limited = ["far"]
+    assert far not in {each["uri"] for each in decided(home, shelf.config)}
