@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
+from core.config import EVIDENCE
 from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import shown
@@ -62,7 +63,7 @@ def handoff(
         raise BadInput(f"{uri(row.collection, row.path)} is no session", "brain recent lists sessions")
     place = uri(row.collection, row.path)
     states = _states(facts, found.project, row.ended)
-    judged = _judged(connection, facts, found.project, row, place)
+    judged = _judged(connection, config, facts, found.project, row, place)
     states |= {text: said for text, found_ in judged.items() if (said := validity.words(found_[1]))}
     head = [f"{name}: {agents.line(value, 200)}" for name, value in fields(found.meta).items()]
     again = resume(row.fields, home)
@@ -128,35 +129,37 @@ def _states(facts: list[Fact], project: str, ended: int) -> dict[str, str]:
 
 
 def _judged(
-    connection: apsw.Connection, facts: list[Fact], project: str, row: Row, place: str
+    connection: apsw.Connection, config: Config, facts: list[Fact], project: str, row: Row, place: str
 ) -> dict[str, tuple[int, dict[str, Any]]]:
     """Return (line, validity) of the session's decisions and requests by their text: by later words of its own, and by
     later decisions in other sessions of the project. Raises apsw.Error.
     """
     claims = {}
-    for fact in facts:
+    for number, fact in enumerate(facts):
         if fact.kind in _SAID:
             lines = [(fact.line, fact.text)]
-            # Within the session, a later line is later.
             claims[fact.text] = Claim(
                 fact.text,
                 place,
-                row.date + fact.line,
+                row.ended,
                 lines if fact.by_user else (),
                 heard=() if fact.by_user else lines,
                 project=project,
                 negative=fact.kind == "rejected",
+                entry=f"{fact.line:09} {number:09}",  # a later line is later
             )
-    later = [each for each in history.statements(connection, row.ended + 1) if each.document != row.id][:_LATER]
+    later = [each for each in history.statements(connection, row.ended + 1) if each.document != row.id and project]
     origins = table.origins(connection, {each.document for each in later})
     others = [
         Claim(
             (each.document, each.number), uri(origin.collection, origin.path), max(each.at, row.ended + 1),
-            [(each.line, shown(each.subject))], project=origin.project or each.folder, negative=each.kind == REJECTION,
+            [(each.line, shown(each.subject))], project=project, negative=each.kind == REJECTION,
         )
         for each in later
         if (origin := origins[each.document])
-    ]  # fmt: skip
+        and (origin.project or each.folder).rstrip("/") == project.rstrip("/")
+        and config.trust_of(origin.collection, origin.path) != EVIDENCE
+    ][:_LATER]  # fmt: skip
     sides = validity.judge([*claims.values(), *others])
     lines_of = {fact.text: fact.line for fact in facts}
     return {text: (lines_of[text], validity.verdict(claim, sides.get(text, ()))) for text, claim in claims.items()}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from core.config import load
 from core.home import Home
+from qmd.index.store import open_index
+from runtime.handover import handoff
 from runtime.injections import ledger
 from tests.cli.hooked import payload
 from tests.conftest import Brain
@@ -145,6 +149,37 @@ def test_a_handoff_marks_what_a_later_session_overruled(brain: Brain, held: Home
     assert {each["state"] for each in found["validity"]} == {"superseded"}
     assert found["validity"][0]["by"][0]["uri"] == "qmd://brain/s3.md"
     assert "[superseded by" in found["text"]
+
+
+def test_a_short_session_with_many_lines_is_overruled_by_the_next(brain: Brain, held: Home, tmp_path: Path) -> None:
+    project = str(tmp_path / "api")
+    early = LATER.replace("T09:00", "T08:00").format(project=project, said="Go on.\n\n" + "Look.\n" * 500, times=3)
+    late = LATER.replace("s2", "s3").replace("08:00", "08:02").replace("08:01", "08:03")
+    remember(brain, held, "s2", early)
+    remember(brain, held, "s3", late.format(project=project, said="Go on.", times=8))
+    found = json.loads(brain("handoff", "--session", "s2", "--json").stdout)
+    (by,) = found["validity"][0]["by"]
+    assert (found["validity"][0]["state"], by["uri"]) == ("superseded", "qmd://brain/s3.md")
+
+
+def test_decisions_elsewhere_and_of_machines_limited_to_evidence_overrule_nothing(
+    brain: Brain, held: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = str(tmp_path / "api")
+    remember(brain, held, "s2", LATER.format(project=project, said="Go on.", times=3))
+    far = LATER.replace("s2", "s3").replace("05-09", "05-12").format(project=project, said="Go on.", times=8)
+    Path(held.path("brain", "machines/far")).mkdir(parents=True)
+    remember(brain, held, "machines/far/s3", far)
+    for number in range(4, 7):
+        text = LATER.replace("s2", f"s{number}").replace("05-09", "05-14")
+        remember(brain, held, f"s{number}", text.format(project="/srv/other", said="Go on.", times=number))
+    config = load(held)
+    with closing(open_index(held.index)) as connection:
+        monkeypatch.setattr(handoff, "_LATER", 1)  # newer decisions of another project take no place
+        (by,) = handoff.handoff(held, config, connection, "s2", "")["validity"][0]["by"]
+        assert by["uri"] == "qmd://brain/machines/far/s3.md"
+        config.limited = ["far"]
+        assert handoff.handoff(held, config, connection, "s2", "")["validity"] == []
 
 
 def test_a_bundle_lists_a_decision_of_several_sessions_once(brain: Brain, held: Home, tmp_path: Path) -> None:
