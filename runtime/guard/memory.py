@@ -32,6 +32,9 @@ class Memory:
         self._config = config
         self._trust = {name: folder.trust for name, folder in config.collections.items() if folder.trust in _OWN}
         self._documents: dict[int, Document | None] = {}
+        # Several rules ask for the same program.
+        self._runs: dict[str, list[Action]] = {}
+        self._failures: dict[str, list[Action]] = {}
 
     def own(self, found: Iterable[Action]) -> list[tuple[Action, Document]]:
         """Return the actions that count, with their documents, in the same order."""
@@ -48,6 +51,18 @@ class Memory:
     def trust(self, document: Document) -> str:
         """Return the trust of a document's collection."""
         return self._trust.get(document.collection, "")
+
+    def runs_of(self, name: str) -> list[Action]:
+        """Return the runs of a program, as ``history.runs_of`` does; read once."""
+        if name not in self._runs:
+            self._runs[name] = history.runs_of(self.connection, name)
+        return self._runs[name]
+
+    def failures_of(self, name: str) -> list[Action]:
+        """Return the failures of a program, as ``history.failures_of`` does; read once."""
+        if name not in self._failures:
+            self._failures[name] = history.failures_of(self.connection, name)
+        return self._failures[name]
 
     def between(self, action: Action) -> list[Action]:
         """Return what was done from after a failure up to its fix, in order; [] if it has none."""

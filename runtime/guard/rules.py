@@ -64,7 +64,7 @@ def first_run(moment: Moment, memory: Memory) -> Line | None:
         return None
     runs = history.runs(memory.connection, moment.key)
     if not runs and moment.plain:  # the same with other options
-        runs = [each for each in history.runs_of(memory.connection, moment.name) if each.plain == moment.plain]
+        runs = [each for each in memory.runs_of(moment.name) if each.plain == moment.plain]
     if len(runs) == history.MOST:
         runs = [past for past in runs if past.document != runs[-1].document]  # its first run may be cut off
     firsts = _first_runs(_here(moment, memory.own(runs)))
@@ -99,12 +99,12 @@ def invocation(moment: Moment, memory: Memory) -> Line | None:
     """A program that is not there by this name, and the start of the program that works in this project."""
     if moment.kind != "command" or not moment.name or (moment.when == FAILED and not _is_absent(moment.error)):
         return None
-    failed = history.failures_of(memory.connection, moment.name)
+    failed = memory.failures_of(moment.name)
     if moment.when == BEFORE and not any(_is_absent(past.note) for past in failed):
         return None  # nearly always: the runs of a common program need not be read
     from runtime.guard import wording
 
-    runs = memory.own(history.runs_of(memory.connection, moment.name))
+    runs = memory.own(memory.runs_of(moment.name))
     runs = [(past, document) for past, document in runs if same_project(past.folder, moment.folder)]
     for begin in (wording.start, wording.program):
         start = begin(moment.subject)
@@ -204,15 +204,17 @@ def misuse(moment: Moment, memory: Memory) -> Line | None:
     """An option that the program has refused, in a command that has it again."""
     if moment.when != BEFORE or moment.kind != "command" or " -" not in moment.subject:
         return None
+    failed = memory.failures_of(moment.name)
+    if not failed:
+        return None  # nearly always: the patterns need not be compiled
     from runtime.guard import wording
 
     options = wording.options(moment.normal)
-    failed = [each for each in history.failures_of(memory.connection, moment.name) if wording.is_misuse(each.note)]
-    for past, document in memory.own(failed):
+    for past, document in memory.own(each for each in failed if wording.is_misuse(each.note)):
         refused = [each for each in options if wording.names(past.note, each) and each in wording.options(past.subject)]
         if not refused or wording.subcommand(past.subject) != wording.subcommand(moment.subject):
             continue
-        later = memory.own(history.runs_of(memory.connection, moment.name))
+        later = memory.own(memory.runs_of(moment.name))
         if any(
             each.outcome == "ok" and each.at >= past.at and refused[0] in wording.options(each.subject)
             for each, _ in later
@@ -327,7 +329,11 @@ def _about(moment: Moment, memory: Memory) -> list[Action]:
     if moment.kind == "file":
         from runtime.guard import wording
 
-        return history.statements_about(memory.connection, [moment.name, *wording.folders(_inside(moment)), "*"])
+        # The rest fills a list of its own: nearly every statement may have a pattern or the outermost folder.
+        named = history.statements_about(memory.connection, [moment.name])
+        others = history.statements_about(memory.connection, [*wording.folders(_inside(moment)), "*"])
+        found = {(past.document, past.number): past for past in (*named, *others)}
+        return sorted(found.values(), key=lambda past: (past.at, past.document, past.number), reverse=True)
     words = {" ".join(text.split()) for text in (moment.subject, moment.normal, moment.plain_text)}
     words.add(" ".join(moment.normal.split()[:2]))
     return history.statements_about(memory.connection, sorted(word for word in words if " " in word))

@@ -12,6 +12,7 @@ import pytest
 
 from core.home import Home
 from ops.install import hooks
+from qmd.index.actions import history
 from runtime.guard import guard
 from runtime.injections import ledger
 from tests.conftest import Brain
@@ -96,6 +97,19 @@ def test_a_changed_file_is_said_to_have_changed(home: Home, tmp_path: Path) -> N
     assert "the file was changed since)" in guard.speak(home, json.loads(payload(call)))
     file.unlink()
     assert "the file is gone since)" in guard.speak(home, json.loads(payload(call, "other")))
+
+
+def test_newer_statements_about_other_files_do_not_hide_the_one_that_names_the_file(home: Home) -> None:
+    home.make()
+    note = {"type": "decision", "project": "/srv/api", "why": "", "day": "2026-04-01"}
+    named = {**note, "session": "n0", "title": "src/client.py is generated, never edit it by hand"}
+    others = [
+        {**note, "session": f"n{number}", "title": f"Part {number} of src waits for a *", "day": "2026-05-01"}
+        for number in range(1, history.MOST + 1)
+    ]
+    remember(home, [named, *others])
+    call = {"tool_name": "Edit", "tool_input": {"file_path": "/srv/api/src/client.py"}, "cwd": "/srv/api"}
+    assert "src/client.py is generated" in guard.speak(home, json.loads(payload(call)))
 
 
 def test_the_hook_speaks_as_claude_code_documents_and_decides_nothing(brain: Brain, home: Home) -> None:
