@@ -80,7 +80,7 @@ def errors(calls: Sequence[Call], sentences: Sequence[Sentence]) -> list[Stateme
         if not what:
             continue
         key = _failure_key(call, what)
-        if key is None or key in seen:
+        if key in seen:
             continue
         seen.add(key)
         following = calls[index + 1 : index + 1 + _LOOK_AHEAD]
@@ -109,8 +109,6 @@ def unresolved(calls: Sequence[Call]) -> list[Statement]:
         if not what or _cure(call, calls[index + 1 :]) is not None:
             continue
         key = _failure_key(call, what)
-        if key is None:
-            continue
         found.pop(key, None)
         found[key] = Statement(
             f"{f'`{shell.short(call.command)}`' if call.kind == 'shell' else _named(call)} failed: {what}", (call.turn,)
@@ -217,7 +215,9 @@ def _cured(call: Call, cure: Call, what: str, following: Sequence[Call]) -> str:
     if cure.kind == "shell" and not shell.is_proved(cure.command):
         # Behind a pipe nobody knows how it ended.
         return f" Then{f' changed {files} and' if changed else ''} ran {cured}."
-    if any(_failure_key(each) == _failure_key(call, what) for each in following if each.order > cure.order):
+    key = _failure_key(call, what)
+    later = ((each, _failure(each)) for each in following if each.order > cure.order)
+    if any(again and _failure_key(each, again) == key for each, again in later):
         return f" {cured[:1].upper()}{cured[1:]} then worked, but the failure came back."
     is_same = cure.kind != "shell" or _same_command(call.command, cure.command)
     if not is_same and (changed or not _MISUSED.search(what)):
@@ -225,10 +225,9 @@ def _cured(call: Call, cure: Call, what: str, following: Sequence[Call]) -> str:
     return f" Fixed{f' by changing {files}' if changed else ''}: {cured} then worked."
 
 
-def _failure_key(call: Call, what: str = "") -> tuple[str, str] | None:
-    """Return what makes two failures one, None if a call did not fail."""
-    what = what or _failure(call)
-    return (shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60]) if what else None
+def _failure_key(call: Call, what: str) -> tuple[str, str]:
+    """Return what makes two failures one; ``what`` is how the call failed."""
+    return shell.head(call.command) or call.name, re.sub(r"[\d\W]+", "", what.lower())[:60]
 
 
 def _same_command(one: str, other: str) -> bool:
