@@ -237,8 +237,8 @@ class Inquiry:
     ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``; ``reason`` explains it. ``now`` is epoch seconds.
     ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``twins`` has the other
     representation of a hit by the hit's id. ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is
-    the report of the reranker, None if none was asked for. ``names`` are those in the question, if some word of it is
-    in no hit; ``missing`` those of them that no hit mentions. ``validity`` has what still holds, by the hit's id.
+    the report of the reranker, None if none was asked for. ``missing`` are rare words of the question that the best hit
+    lacks. ``validity`` has what still holds, by the hit's id.
     """
 
     if TYPE_CHECKING:

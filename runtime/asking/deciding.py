@@ -65,9 +65,9 @@ class Known:
         logit = constant + sum(weight * value for weight, value in zip(weights, values, strict=True))
         return 1 / (1 + exp(-logit))
 
-    def parts(self, evidence: float) -> dict[str, float]:
+    def parts(self, evidence: float, chance: float) -> dict[str, float]:
         """Return the chance and what the chance is made of, for people."""
-        found = {"value": self.chance(evidence), "evidence": evidence, "covered": self.covered, "lacking": self.lacking}
+        found = {"value": chance, "evidence": evidence, "covered": self.covered, "lacking": self.lacking}
         return {**{name: round(value, 3) for name, value in found.items()}, "words": self.words}
 
 
@@ -124,14 +124,14 @@ def abstain(inquiry: Inquiry, known: Known, *, is_small: bool = False) -> None:
         return
     if given is not None or is_small:
         least = LEAST_EVIDENCE if given is None else given
+        enough = evidence >= least
         said = f"what matches is worth {evidence:.2f}, less than {least:.2f} (--min-score)"
     else:
-        inquiry.chance = known.parts(evidence)
+        chance = known.chance(evidence)
+        inquiry.chance = known.parts(evidence, chance)
         sure = ENOUGH_BY_MODEL if inquiry.meaning is not None and inquiry.meaning.by_model else ENOUGH
-        chance, least = known.chance(evidence), LEAST_CHANCE
-        said = f"the chance of an answer is {chance:.2f}, less than {least:.2f}"
-        evidence = max(chance, least) if evidence >= sure else chance
-    enough = evidence >= least
+        enough = evidence >= sure or chance >= LEAST_CHANCE
+        said = f"the chance of an answer is {chance:.2f}, less than {LEAST_CHANCE:.2f}"
     if given is None and inquiry.mode == "lex" and (known.lacking > _RARE or not enough):
         from qmd.search.quoting import Question
         from runtime.asking import route
