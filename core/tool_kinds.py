@@ -1,4 +1,4 @@
-"""The kinds of tools that agents have, by the tools' names in lower case.
+"""The kinds of tools that agents have, by the tools' names in lower case, and how their arguments name a file.
 
 The writer of a session's document and its readers share this table: a tool that only one of them knows would be written
 as a command and read as nothing.
@@ -20,3 +20,8 @@ CHANGES = CREATES | frozenset(
     multi_replace_string_in_file""".split()
 )
 READS = frozenset("read read_file read_file_v2 view notebookread read_many_files".split())
+# Arguments that name the one file of a call, in the order in which they are looked for.
+FILE_ARGUMENTS = tuple(
+    """file_path filePath path filepath absolute_path target_file targetFile relative_workspace_path
+    relativeWorkspacePath""".split()
+)

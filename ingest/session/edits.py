@@ -13,21 +13,20 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.tool_kinds import CHANGES, RUNS
+from core.tool_kinds import CHANGES, FILE_ARGUMENTS, RUNS
+from ingest.session.session import EDIT_LOG
 from ingest.session.values import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ingest.session.session import Event, SessionBuilder
 
     Given = dict[str, Any]
 
-_PATHS = """file_path filePath path filepath absolute_path target_file targetFile relative_workspace_path
-relativeWorkspacePath TargetFile notebook_path file filename uri""".split()
+_PATHS = (*FILE_ARGUMENTS, "TargetFile", "notebook_path", "file", "filename", "uri")
 _OLD = "old_string oldString old_str oldText old_text TargetContent search old before".split()
 _NEW = "new_string newString new_str newText new_text ReplacementContent replace new after".split()
 _LISTS = "edits replacements ReplacementChunks changes edit".split()
@@ -79,40 +78,33 @@ class Log:
         self.edits: list[Edit] = []
         self.before: dict[str, dict[str, str]] = {}
 
+    def record(self, session: SessionBuilder, event: Event, name: str, given: Any) -> None:
+        """Keep the spans of a call."""
+        if found := spans(name, given):
+            self.edits.append(Edit(session, event, found))
 
-_log: ContextVar[Log | None] = ContextVar("edits", default=None)
+    def record_result(self, call_id: str, details: object) -> None:
+        """Keep the whole files that the result of a call has from before it."""
+        if not call_id or type(details) is not dict:
+            return
+        found = [(details.get(path), details.get(text)) for path, text in _ORIGINALS]
+        # Codex: the content of a deleted file, by its path.
+        deleted = ((path, each) for path, each in details.items() if mapping(each).get("type") == "delete")
+        found += [(path, each.get("content")) for path, each in deleted]
+        for path, text in found:
+            if type(path) is str and type(text) is str and len(text) <= LONGEST:
+                self.before.setdefault(call_id, {}).setdefault(path, text)
 
 
 @contextmanager
 def logged() -> Iterator[Log]:
-    """Keep the edits of all sessions that are parsed inside ``with``. Parsers make their sessions themselves: a log
-    could reach these only through each of the parsers."""
+    """Keep the edits of all sessions that are parsed inside ``with`` (``ingest.session.session.EDIT_LOG``)."""
     log = Log()
-    token = _log.set(log)
+    token = EDIT_LOG.set(log)
     try:
         yield log
     finally:
-        _log.reset(token)
-
-
-def record(session: SessionBuilder, event: Event, name: str, given: Any) -> None:
-    """Keep the spans of a call, if somebody asked for a log."""
-    log = _log.get()
-    if log is not None and (found := spans(name, given)):
-        log.edits.append(Edit(session, event, found))
-
-
-def record_result(call_id: str, details: object) -> None:
-    """Keep the whole files that the result of a call has from before it, if somebody asked for a log."""
-    log = _log.get()
-    if log is None or not call_id or type(details) is not dict:
-        return
-    found = [(details.get(path), details.get(text)) for path, text in _ORIGINALS]
-    # Codex: the content of a deleted file, by its path.
-    found += [(path, each.get("content")) for path, each in details.items() if mapping(each).get("type") == "delete"]
-    for path, text in found:
-        if type(path) is str and type(text) is str and len(text) <= LONGEST:
-            log.before.setdefault(call_id, {}).setdefault(path, text)
+        EDIT_LOG.reset(token)
 
 
 def spans(name: str, given: Any) -> list[Span]:
@@ -139,7 +131,7 @@ def _is_kept(span: Span) -> bool:
     return is_short and bool(span.path) and span.before != span.after
 
 
-def _first(given: Given, names: list[str]) -> str | None:
+def _first(given: Given, names: Sequence[str]) -> str | None:
     return next((given[name] for name in names if type(given.get(name)) is str), None)
 
 

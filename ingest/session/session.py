@@ -42,6 +42,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections import deque
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from core.counting import add
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ingest.session.document import Turn
+    from ingest.session.edits import Log
     from ingest.session.user_text import UserText
 
 # Characters of one event: a pasted log must not make a document that no index can use.
@@ -72,6 +74,9 @@ NOTE = "note"
 
 GAP = "gap"
 
+# The log of edits, if somebody asked for one (``ingest.session.edits.logged``). Parsers make their sessions themselves:
+# a parameter would have to go through each of them.
+EDIT_LOG: ContextVar[Log | None] = ContextVar("EDIT_LOG", default=None)
 
 NO_CONVERSATION = "no conversation"
 COMMANDS_ONLY = "only local commands"
@@ -378,15 +383,15 @@ class SessionBuilder(Part):
     ) -> None:
         """Add a call of a tool; ``given`` is its input as recorded."""
         event = self.put(TOOL, self.call_lines(name, given), at, record, message, call_id)
-        from ingest.session import edits
-
-        edits.record(self, event, name, given)
+        log = EDIT_LOG.get()
+        if log is not None:
+            log.record(self, event, name, given)
 
     def edited(self, call_id: str, details: object) -> None:
         """Take the files as they were before a call from the details of its result; nothing of them is shown."""
-        from ingest.session import edits
-
-        edits.record_result(call_id, details)
+        log = EDIT_LOG.get()
+        if log is not None:
+            log.record_result(call_id, details)
 
     def call_lines(self, name: str, given: Any) -> str:
         """Return the lines of a tool call, from its name and input."""

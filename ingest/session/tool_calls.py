@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from core.text import clean, one_line
-from core.tool_kinds import CHANGES, READS, RUNS
+from core.tool_kinds import CHANGES, FILE_ARGUMENTS, READS, RUNS
 from ingest.session.values import mapping
 
 # Kinds of tools
@@ -282,59 +282,40 @@ _FORMATS: dict[str, Callable[[str, dict[str, Any]], str]] = {
 
 # Other agents' tools
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh", "powershell")
 _MAX_CODE = 4000
 _MAX_ANSWER = 2000
 _PATCHED = (("*** Update File: ", ""), ("*** Add File: ", " (new)"), ("*** Delete File: ", " (deleted)"))
-_PATHS = (
-    "file_path",
-    "filePath",
-    "path",
-    "filepath",
-    "absolute_path",
-    "target_file",
-    "targetFile",
-    "relative_workspace_path",
-    "relativeWorkspacePath",
-    "target_directory",
-    "dir_path",
-    "directory",
-    "uri",
-    "file",
-    "filename",
-)
+_PATHS = (*FILE_ARGUMENTS, "target_directory", "dir_path", "directory", "uri", "file", "filename")
 
 # Canonical name of a tool → names of other agents for it, in lower case.
-_NAMES = {
-    "Bash": """
-        bash shell exec_command shell_command local_shell container.exec run_shell_command run_terminal_cmd
-        run_terminal_command run_terminal_command_v2 run_terminal execute_command execute powershell terminal
-        run_command exec shell_exec
-        """,
-    "Read": """
-        read read_file read_file_v2 view view_image list_dir list_directory list_dir_v2 ls list read_many_files
-        read_files list_files list_code_definition_names view_file view_file_outline
-        """,
-    "Edit": """
-        edit edit_file edit_file_v2 multiedit multi_edit replace search_replace str_replace str_replace_editor
-        apply_diff insert_edit_into_file create create_file write write_file delete_file delete edit_notebook
-        reapply undo_edit write_to_file replace_in_file insert_content search_and_replace writefile create_new_file
-        strreplacefile replace_file_content multi_replace_file_content single_find_and_replace edit_existing_file
-        text_editor replace_string_in_file multi_replace_string_in_file
-        """,
-    "Grep": """
+_NAMES: dict[str, Iterable[str]] = {
+    "Bash": RUNS,
+    # Claude Code's notebook tools have a form of their own, and a patch names its files itself.
+    "Read": READS - {"notebookread"}
+    | _words("""
+        view_image list_dir list_directory list_dir_v2 ls list read_files list_files list_code_definition_names
+        view_file view_file_outline
+        """),
+    "Edit": CHANGES - {"notebookedit", "apply_patch", "applypatch"} | _words("delete reapply undo_edit"),
+    "Grep": _words("""
         grep grep_search ripgrep ripgrep_raw_search rg search_file_content file_search glob glob_file_search find
         codebase_search semantic_search semantic_search_full search search_files
-        """,
-    "WebSearch": "web_search websearch google_web_search web_search_call",
-    "WebFetch": "web_fetch webfetch fetch read_web_page fetch_url",
-    "Task": "task spawn_agent spawn_subagent agent subagent delegate task_v2 sessions_spawn",
-    "TodoWrite": "todowrite todo_write update_plan write_todos manage_todo_list update_todo update_todo_list",
-    "AskUserQuestion": "ask_user ask_question request_user_input askuserquestion question",
-    "ExitPlanMode": "exit_plan_mode create_plan",
-    "Skill": "skill activate_skill",
+        """),
+    "WebSearch": _words("web_search websearch google_web_search web_search_call"),
+    "WebFetch": _words("web_fetch webfetch fetch read_web_page fetch_url"),
+    "Task": _words("task spawn_agent spawn_subagent agent subagent delegate task_v2 sessions_spawn"),
+    "TodoWrite": _words("todowrite todo_write update_plan write_todos manage_todo_list update_todo update_todo_list"),
+    "AskUserQuestion": _words("ask_user ask_question request_user_input askuserquestion question"),
+    "ExitPlanMode": _words("exit_plan_mode create_plan"),
+    "Skill": _words("skill activate_skill"),
 }
-_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
 
 
 def call_lines(name: str, given: Any) -> str:
