@@ -38,6 +38,13 @@ def since(paths: Iterable[str], moment: int) -> list[dict[str, Any]]:
     return found
 
 
+def changed_files(paths: Iterable[str], moment: int) -> tuple[list[str], bool]:
+    """Return (files that changed after ``moment`` or are gone; True if all are known to be as they were then)."""
+    states = since(paths, moment)
+    changed = [each["path"] for each in states if each["state"] in ("changed", "gone")]
+    return changed, bool(states) and all(each["state"] == "unchanged" for each in states)
+
+
 def _state(path: str, commits: int | None, dirty: bool, moment: int) -> str:
     try:
         written = os.stat(path).st_mtime

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, FILE_KINDS
-from runtime.explaining import file_changes
+from runtime.explaining.file_changes import changed_files
 from runtime.validity import validity
 from runtime.validity.statements import tokenize
 from runtime.validity.validity import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import apsw
 
 # Files of one claim that are looked at: each may cost a call of git.
 _MOST_FILES = 5
-_GONE = ("changed", "gone")
 
 
 def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: dict[str, int]) -> None:
@@ -104,13 +101,6 @@ def named_files(connection: apsw.Connection, text: str, project: str, document: 
             if path and isfile(path):
                 found[path] = None
     return [path for path in found if isabs(path)][:_MOST_FILES]
-
-
-def changed_files(paths: Iterable[str], at: int) -> tuple[list[str], bool]:
-    """Return (files that are others than at ``at``, or gone; True if each file's state is known)."""
-    states = file_changes.since(paths, at)
-    changed = [each["path"] for each in states if each["state"] in _GONE]
-    return changed, bool(states) and all(each["state"] == "unchanged" for each in states)
 
 
 def _is_named(subject: str, name: str) -> bool:

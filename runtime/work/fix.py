@@ -161,7 +161,7 @@ def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> d
     paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
     if not paths or not isdir(project):
         return validity.verdict(None, (), known=not paths)
-    from runtime.explaining.standing import changed_files
+    from runtime.explaining.file_changes import changed_files
 
     changed, are_known = changed_files(paths, at)
     return validity.verdict(None, (), changed, known=are_known)
@@ -238,8 +238,8 @@ def _friction(scope: Scope) -> dict[str, Any]:
         kept = {document: count for document, count in documents.items() if scope.holds(document)}
         sessions = len({known[each].session for each in kept})
         if sessions >= LEAST_SESSIONS:
-            frequent.append((-sessions, -sum(kept.values()), error, kept))
-    frequent.sort(key=lambda each: each[:3])
+            frequent.append((sessions, sum(kept.values()), error, kept))
+    frequent.sort(key=lambda each: (-each[0], -each[1], each[2]))
     shown = [_recurring(scope, known, *each) for each in frequent[: scope.limit]]
     return {"different": len(frequent), ERRORS: shown}
 
@@ -247,7 +247,7 @@ def _friction(scope: Scope) -> dict[str, Any]:
 def _recurring(
     scope: Scope, known: dict[int, Session], sessions: int, count: int, error: str, documents: dict[int, int]
 ) -> dict[str, Any]:
-    """Return one error of ``brain friction``; ``sessions`` and ``count`` are negative."""
+    """Return one error of ``brain friction``."""
     # An answer with a document that the redaction policy may hide a part of is cleaned as a whole.
     scope.load(each for each in documents if not known[each].is_clean)
     agents: dict[str, int] = {}
@@ -258,8 +258,8 @@ def _recurring(
     best = max((_result(scope, each) for each in newest[:_LOOKED_AT]), key=_worth)
     return {
         "error": error,
-        "failures": -count,
-        "sessions": -sessions,
+        "failures": count,
+        "sessions": sessions,
         "agents": dict(sorted(agents.items(), key=lambda each: -each[1])),
         "projects": sorted({known[each].project for each in documents} - {""})[:5],
         "fix": {**best, "validity": _validity(scope, best, newest)} if best["held"] else None,

@@ -13,7 +13,7 @@ from qmd.index.actions.action import CHANGES, COMMAND, path_of
 from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import uri
 from runtime.distill.words import words
-from runtime.explaining.file_changes import since
+from runtime.explaining.file_changes import changed_files
 from runtime.validity import CHANGED, CURRENT, SUPERSEDED, UNKNOWN
 from runtime.work.attempts import ASKED, SAID, SHARE, Attempt, stems
 from runtime.work.dependencies import Dependencies
@@ -44,9 +44,7 @@ class Standing:
 
     def of(self, each: Attempt) -> dict[str, Any]:
         """Return the ``validity`` of an attempt: ``state``, ``by``, changed ``files`` and ``dependencies``."""
-        files = self._files(each)
-        found = since(files, each.at) if files else []
-        changed = [one["path"] for one in found if one["state"] in ("changed", "gone")]
+        changed, are_known = changed_files(self._files(each), each.at)
         moved = self._moved(each)
         by = self._successor(each)
         if by:
@@ -56,8 +54,7 @@ class Standing:
         elif changed:
             state = CHANGED
         else:
-            is_known = moved == [] or any(one["state"] == "unchanged" for one in found)
-            state = CURRENT if is_known else UNKNOWN
+            state = CURRENT if moved == [] or are_known else UNKNOWN
         return {
             "state": state,
             "by": by,

@@ -117,6 +117,22 @@ def test_code_that_changed_since_is_named(home: Home, tmp_path: Path, brain: Bra
     assert found["validity"]["files"] == [str(folder / "store.py")]
 
 
+def test_one_file_of_unknown_state_leaves_an_attempt_unknown(home: Home, tmp_path: Path, brain: Brain) -> None:
+    folder, loose = tmp_path / "api", tmp_path / "loose.py"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "store.py").write_text("pool = 1\n")
+    loose.write_text("pool = 2\n")  # git knows nothing of it, and it was written after the session
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first", when=1_777_600_000)
+    session = Transcript("s", folder, 3).asked("Add a connection pool to the sqlite store.")
+    session.edited(folder / "store.py", "", "pool = 1\n").edited(loose, "", "pool = 1\n")
+    session.said("The connection pool is there.").asked("Perfect.")
+    remember(home, tmp_path / "claude", session)
+    (found,) = json.loads(brain("tried", "sqlite connection pool", "--json").stdout)["tries"]
+    assert found["validity"]["state"] == "unknown"
+
+
 def test_a_plan_is_read_from_stdin(shelf: Shelf, brain: Brain) -> None:
     talk(shelf, "s", REQUEST, WORK, ("user", "Perfect."))
     done = brain("tried", "-", stdin="Add a connection pool to the sqlite store")
