@@ -43,10 +43,24 @@ def show(
 ) -> int:
     """Ask, print the envelope as JSON or as lines, and return the exit code: 67 if nothing was found."""
     envelope = ask(context.home, config.load(context.home), *given, **within(args), **more)
+    return report(args, context, envelope, results, lines)
+
+
+def report(
+    args: Args,
+    context: Context,
+    envelope: dict[str, Any],
+    results: str,
+    lines: Callable[[dict[str, Any]], list[str]],
+    text: str | None = None,
+) -> int:
+    """Print an envelope as JSON, else ``text``, else as lines; return the exit code: 67 if nothing was found."""
     context.fields["n_hits"] = len(envelope[results])
     context.given = envelope
     if args.json:
         context.emit(envelope, is_clean=True)
+    elif text is not None:
+        write(text)
     else:
         write("\n".join([*lines(envelope), *behind(envelope["freshness"], "brain index")]) + "\n")
     return NO_RESULTS if "error" in envelope else OK

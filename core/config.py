@@ -115,6 +115,10 @@ class Config:
         folder = self.collections.get(collection)
         return folder.trust if folder else "note"
 
+    def trusting(self, trust: str) -> tuple[str, ...]:
+        """Return the names of the collections whose documents are labelled ``trust``."""
+        return tuple(name for name, folder in self.collections.items() if folder.trust == trust)
+
     def section(self, name: str) -> dict[str, Any]:
         """Return a top-level mapping such as ``sources``; empty if the file has none."""
         return self.data.get(name) or {}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context
 from cli.spec import Args, Command, Option, file_path, whole
-from cli.work_output import within
+from cli.work_output import report, within
 from core import config
-from core.errors import NO_RESULTS, OK
+from core.errors import NO_RESULTS
 from core.files import write_new
-from runtime.asking.wording import behind
 
 COMMAND = Command(
     "restore-span",
@@ -51,15 +50,8 @@ def run(args: Args, context: Context) -> int:
         only_list=args.list,
         **within(args),
     )
-    context.fields["n_hits"] = len(envelope[EDITS])
-    context.given = envelope
     if args.output and text is not None:
         write_new(args.output, text, "-o")
         envelope["output"] = args.output
-    if args.json:
-        context.emit(envelope, is_clean=True)
-    elif text is None or args.output:
-        write("\n".join([*lines(envelope), *behind(envelope["freshness"], "brain index")]) + "\n")
-    else:
-        write(text)
-    return NO_RESULTS if "error" in envelope or (text is None and not args.list) else OK
+    code = report(args, context, envelope, EDITS, lines, None if args.output else text)
+    return NO_RESULTS if text is None and not args.list else code

@@ -115,7 +115,7 @@ def longest_streak(days: Mapping[str, int]) -> dict[str, Any] | None:
 
 def _sessions(connection: apsw.Connection, config: Config) -> Iterator[_Session]:
     """Yield the sessions that a person had; a fork repeats the prompts of its origin, which count once."""
-    trusted = {name for name, folder in config.collections.items() if folder.trust == "session"}
+    trusted = config.trusting("session")
     known = frozenset(registry.names())
     seen: set[int] = set()
     rows = [row for row in catalogue.walk(connection, _FIELDS) if row[1] in trusted]

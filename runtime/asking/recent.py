@@ -116,7 +116,7 @@ def sessions(connection: apsw.Connection, config: Config, since: int, limit: int
 
     A day of shell history is no session. Raises apsw.Error.
     """
-    kept = [name for name, folder in config.collections.items() if folder.trust == "session"]
+    kept = config.trusting("session")
     if not kept:
         return []
     walk = _walk(connection, config, since, frozenset(kept), limit, everything=False, machine=False)

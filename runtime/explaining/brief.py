@@ -107,7 +107,7 @@ def _by_project(rows: list[documents.Row], settings: Config, now: int) -> dict[s
 
 def _open(connection: apsw.Connection, settings: Config, now: int) -> dict[str, Any]:
     """Return the notes of the types ``OPEN`` that no existing note supersedes, newest first."""
-    noted = [name for name, folder in settings.collections.items() if folder.trust == "note"]
+    noted = settings.trusting("note")
     rows: list[documents.Row] = []
     for kind in OPEN if noted else ():
         filters = Filters(noted, fields=(("type", "=", kind),))

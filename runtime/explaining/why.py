@@ -94,12 +94,12 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     connection = open_index(home.index)
     try:
         searcher = Searcher(connection)
-        noted = [name for name, folder in config.collections.items() if folder.trust == "note"]
+        noted = config.trusting("note")
         decided: list[Hit] = []
         for kind in TYPES:
-            filters = Filters(tuple(noted), fields=(("type", "=", kind), *fields))
+            filters = Filters(noted, fields=(("type", "=", kind), *fields))
             decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
-        found = _followed(searcher, tuple(noted), _about(decided))
+        found = _followed(searcher, noted, _about(decided))
         there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
         evidence = _evidence(searcher, config, topic, fields)
@@ -156,7 +156,7 @@ def _evidence(
     """
 
     def best(trust: str) -> list[Hit]:
-        names = tuple(name for name, folder in config.collections.items() if folder.trust == trust)
+        names = config.trusting(trust)
         filters = Filters(names, fields=fields)
         return _about(searcher.search(topic, limit=_CANDIDATES, filters=filters)) if names else []
 

@@ -108,7 +108,7 @@ def session_row(connection: apsw.Connection, config: Config, session: str, cwd: 
     """
     if session:
         return resolve(connection, config, session)
-    names = tuple(name for name, folder in config.collections.items() if folder.trust == "session")
+    names = config.trusting("session")
     project = project_of(cwd) or cwd
     for wanted in ((("project", "=", project),), ()) if project else ((),):
         rows = catalogue.newest(connection, Filters(names, fields=wanted), _NEWEST)

@@ -17,7 +17,6 @@ from runtime.injections import ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from core.config import Config
     from core.home import Home
     from qmd.search.search import Hit
 
@@ -157,9 +156,9 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     connection = open_index(home.index)
     try:
         searcher = Searcher(connection)
-        notes = Filters(_trusted(config, "note"), fields=(("project", "=", project),))
+        notes = Filters(config.trusting("note"), fields=(("project", "=", project),))
         decided = [hit for hit in searcher.newest(limit=20, filters=notes) if hit.field("type") in _DECISIVE]
-        sessions = Filters(_trusted(config, "session"), fields=(("project", "=", project),))
+        sessions = Filters(config.trusting("session"), fields=(("project", "=", project),))
         left = [hit for hit in searcher.newest(limit=10, filters=sessions) if not hit.field("parent")]
         chosen = [hit for hit in decided if not hit.field("superseded_by")][: _ITEMS - 1] + left[:2]
         chosen = [hit for hit in chosen if config.trust_of(hit.collection, hit.path) != EVIDENCE]
@@ -185,10 +184,6 @@ def _for_session(home: Home, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         for hit in chosen
     )
     return [item if hit.is_clean else as_shown(item) for hit, item in items]
-
-
-def _trusted(config: Config, trust: str) -> tuple[str, ...]:
-    return tuple(name for name, folder in config.collections.items() if folder.trust == trust)
 
 
 def _item(hit: Mapping[str, Any]) -> str:

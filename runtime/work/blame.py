@@ -16,7 +16,7 @@ from qmd.index import catalogue
 from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION, READ, REJECTION, path_of
 from qmd.index.catalogue import Filters
-from runtime.asking.envelope import age, uri
+from runtime.asking.envelope import uri
 from runtime.explaining.file_history import has_name, mentions, spellings
 from runtime.work.edits import Edited, given_path, of_file, with_traces
 from runtime.work.present import CHANGED, Present, owners, ranges, state
@@ -140,10 +140,9 @@ def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[s
     ]
     chosen = (mine or [edited for edited, _ in session.edits] or session.actions)[0]
     action, at = (chosen.action, chosen.at) if isinstance(chosen, Edited) else (chosen, chosen.at)
-    days, text = age(at, scope.now)
     lines = sorted(session.lines)
     return {
-        "wrote_line": bool(mine) and any(line in wanted for line in lines),
+        "wrote_line": any(line in wanted for line in lines),
         "deed": "changed" if session.edits else "read",
         "edits": len(session.edits),
         "reads": sum(each.kind == READ for each in session.actions),
@@ -153,10 +152,7 @@ def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[s
         "lines": ranges(lines),
         "changes": [_change(scope, *each) for each in session.edits[:_EDITS]],
         "decisions": _decisions(scope, session, action, name),
-        **scope.place(action),
-        "date": clock.iso(at),
-        "age_days": days,
-        "age": text,
+        **scope.place(action, at),
     }
 
 
@@ -247,7 +243,7 @@ def _governing(scope: Scope, whole: str, seen: Iterable[int]) -> list[dict[str, 
 
 def _mentions(scope: Scope, whole: str, seen: set[str], most: int) -> list[dict[str, Any]]:
     """Return sessions that name the file and did nothing to it, those that ended last first."""
-    kept = tuple(name for name, folder in scope.config.collections.items() if folder.trust == "session")
+    kept = scope.config.trusting("session")
     name = basename(whole)
     phrase = name.replace('"', '""')
     if not kept or not any(map(str.isalnum, name)):
@@ -266,14 +262,11 @@ def _mentions(scope: Scope, whole: str, seen: set[str], most: int) -> list[dict[
         if not line:
             continue
         seen.add(origin.session)
-        days, words = age(each.ended, scope.now)
         found.append(
             {
                 "wrote_line": False, "deed": "mentioned", "edits": 0, "reads": 0, "file": whole, "asked": "",
                 "said": one_line(text, _TEXT), "state": None, "lines": [], "changes": [], "decisions": [],
-                "uri": uri(origin.collection, origin.path), "line": line, "turn": 0, "title": origin.title,
-                "project": origin.project, "source": origin.source, "date": clock.iso(each.ended), "age_days": days,
-                "age": words,
+                **scope.place_of(each.id, each.ended, line),
             }
         )  # fmt: skip
         if len(found) == most:

@@ -6,7 +6,7 @@ import json
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from core.counting import counted
+from core.counting import TOKENS, counted
 from core.text import one_line
 from qmd.index import catalogue
 from runtime.asking.request import project_glob
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from runtime.work.scope import Scope
 
 GROUPS = "groups"
-# The counts of one model in a document's `tokens`, in their order: docs/documents.md.
-KINDS = ("input", "cached", "stored", "output")
 _FIELDS = ("tokens", "models", "project", "session_id", "parent", "title", "source")
 _MILLION = 1_000_000
 # A longer number is no count of tokens.
@@ -62,7 +60,7 @@ class _Group:
         self.last = 0
 
     def add(self, session: _Session, model: str, counts: _Counts) -> None:
-        total = self.counts.setdefault(model, [0] * len(KINDS))
+        total = self.counts.setdefault(model, [0] * len(TOKENS))
         for place, count in enumerate(counts):
             total[place] += count
         self.sessions.add(BY["session"](session, model))
@@ -74,7 +72,7 @@ class _Group:
 def cost(home: Home, config: Config, by: str = "project", **within: Any) -> dict[str, Any]:
     """Return the envelope of ``brain cost``, the groups with the most output first; days newest first.
 
-    ``by`` is a key of ``BY``. A group has a count for each of ``KINDS``. ``price`` is None if a model has no price in
+    ``by`` is a key of ``BY``. A group has a count for each of ``TOKENS``. ``price`` is None if a model has no price in
     collections.yml. Sessions whose tool logs no tokens are counted in ``without``.
     """
     prices: dict[str, Any] = config.section("prices")
@@ -85,7 +83,7 @@ def price(model: str, counts: _Counts | list[int], prices: Mapping[str, Mapping[
     """Return what tokens of a model cost by the first pattern that it matches, None if there is none."""
     for pattern, rates in prices.items():
         if fnmatchcase(model, pattern):
-            return sum(count * rates.get(kind, 0) for kind, count in zip(KINDS, counts, strict=True)) / _MILLION
+            return sum(count * rates.get(kind, 0) for kind, count in zip(TOKENS, counts, strict=True)) / _MILLION
     return None
 
 
@@ -95,7 +93,7 @@ def parse(tokens: str, models: str) -> Iterator[tuple[str, _Counts]]:
     for item in _texts(tokens):
         numbers, _, model = item.partition(" ")
         counts = numbers.split("/")
-        if len(counts) == len(KINDS) and all(map(_is_count, counts)):
+        if len(counts) == len(TOKENS) and all(map(_is_count, counts)):
             yield model or (names[0] if len(names) == 1 else "unknown"), tuple(map(int, counts))
 
 
@@ -111,7 +109,7 @@ def _cost(scope: Scope, by: str, prices: Mapping[str, Any]) -> dict[str, Any]:
     groups: dict[str, _Group] = {}
     sessions: set[str] = set()
     without = 0
-    kept = {name for name, folder in scope.config.collections.items() if folder.trust == "session"}
+    kept = scope.config.trusting("session")
     ids: set[int] = set()
     for identity, collection, path, _, _, ended, _, *values in catalogue.walk(scope.connection, _FIELDS, scope.since):
         fields = dict(zip(_FIELDS, ("" if value is None else str(value) for value in values), strict=True))
@@ -147,14 +145,14 @@ def _row(name: str, group: _Group, prices: Mapping[str, Any]) -> dict[str, Any]:
         "title": group.title if len(group.sessions) == 1 else "",
         "sessions": len(group.sessions),
     }
-    row |= {kind: sum(counts[place] for counts in group.counts.values()) for place, kind in enumerate(KINDS)}
+    row |= {kind: sum(counts[place] for counts in group.counts.values()) for place, kind in enumerate(TOKENS)}
     each = [price(model, counts, prices) for model, counts in group.counts.items()]
     row["price"] = None if None in each else round(sum(filter(None, each)), 4)
     return row
 
 
 def _total(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    total: dict[str, Any] = {kind: sum(each[kind] for each in groups) for kind in KINDS}
+    total: dict[str, Any] = {kind: sum(each[kind] for each in groups) for kind in TOKENS}
     known = [each["price"] for each in groups]
     total["price"] = None if None in known or not known else round(sum(known), 4)
     return total
@@ -167,10 +165,10 @@ def lines(envelope: dict[str, Any]) -> list[str]:
     if not envelope[GROUPS]:
         return ["No session has its tokens in the log.", *left]
     has_prices = any(each["price"] is not None for each in envelope[GROUPS])
-    heads = [*KINDS, "price"] if has_prices else list(KINDS)
-    rows = [[f"{each[kind]:,}" for kind in KINDS] + [_money(each["price"])] * has_prices for each in envelope[GROUPS]]
+    heads = [*TOKENS, "price"] if has_prices else list(TOKENS)
+    rows = [[f"{each[kind]:,}" for kind in TOKENS] + [_money(each["price"])] * has_prices for each in envelope[GROUPS]]
     total = envelope["total"]
-    rows.append([f"{total[kind]:,}" for kind in KINDS] + [_money(total["price"])] * has_prices)
+    rows.append([f"{total[kind]:,}" for kind in TOKENS] + [_money(total["price"])] * has_prices)
     widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     names = [*(_name(envelope["by"], each) for each in envelope[GROUPS]), f"all {envelope['different']}"]
     said = ["  ".join(cell.rjust(width) for cell, width in zip(heads, widths, strict=True)) + f"  {envelope['by']}"]

@@ -36,7 +36,7 @@ def files(home: Home, config: Config, topic: str, **within: Any) -> dict[str, An
 
 def on_topic(scope: Scope, topic: str, limit: int = _TOPICAL) -> list[Hit]:
     """Return the sessions on a topic, best first."""
-    kept = tuple(name for name, folder in scope.config.collections.items() if folder.trust == "session")
+    kept = scope.config.trusting("session")
     if not kept:
         return []
     fields = (("project", "GLOB", project_glob(scope.project)),) if scope.project else ()

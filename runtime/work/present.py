@@ -84,7 +84,7 @@ class Present:
         kept = len(telling) - len(back)
         return Found(_state(kept, len(back)), [], kept, back)
 
-    def _found(self, after: Sequence[str], changed: Sequence[int]) -> dict[int, list[int]]:
+    def _found(self, after: list[str], changed: Sequence[int]) -> dict[int, list[int]]:
         """Return place in ``after`` → lines of the file, for the changed places that the file still has."""
         starts = self._block(after)
         if starts:
@@ -98,16 +98,15 @@ class Present:
                 matched.update({place + step: [first + step + 1] for step in range(count)})
         return {place: matched[place] for place in changed if place in matched}
 
-    def _block(self, after: Sequence[str]) -> list[int]:
+    def _block(self, after: list[str]) -> list[int]:
         """Return where (from 0) the file has all of a text; nothing if that could be by chance."""
         lines, index = self.lines or [], self._index()
         anchors = [place for place, line in enumerate(after) if is_telling(line)]
         if not anchors:
             return []
         anchor = min(anchors, key=lambda place: len(index.get(after[place], ())))
-        block = list(after)
         starts = [line - anchor for line in index.get(after[anchor], ())[: 10 * _MOST_PLACES] if line >= anchor]
-        found = [start for start in starts if lines[start : start + len(block)] == block]
+        found = [start for start in starts if lines[start : start + len(after)] == after]
         return found if len(found) <= _MOST_PLACES else []
 
     def _runs(self, after: Sequence[str]) -> list[tuple[int, int, int]]:

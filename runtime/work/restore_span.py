@@ -5,13 +5,11 @@ from __future__ import annotations
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
-from core import clock
 from core.counting import counted
 from core.errors import BadInput, BadQuery
 from core.redaction import redact, shown
 from core.text import encodable, one_line
 from qmd.index.actions.action import path_of
-from runtime.asking.envelope import age
 from runtime.work.edits import given_path, of_file, with_spans
 from runtime.work.scope import answer, where
 
@@ -91,16 +89,12 @@ def _chosen(rows: list[tuple[int, Edited[Change], Change]], number: int) -> tupl
 
 
 def _row(scope: Scope, number: int, edited: Edited[Change], change: Change) -> dict[str, Any]:
-    days, text = age(edited.at, scope.now)
     return {
         "number": number,
         "file": path_of(edited.action),
         **change.hashes(),
         "begins": _beginning(change),
-        **scope.place(edited.action),
-        "date": clock.iso(edited.at),
-        "age_days": days,
-        "age": text,
+        **scope.place(edited.action, edited.at),
     }
 
 

@@ -19,11 +19,25 @@ from runtime.validity import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Protocol
 
     from core.config import Config
     from core.home import Home
     from qmd.index.actions.action import Action
     from qmd.index.actions.table import Origin
+
+    class Done(Protocol):
+        """Something in a session's document: an action, or an attempt."""
+
+        @property
+        def document(self) -> int: ...
+        @property
+        def at(self) -> int: ...
+        @property
+        def line(self) -> int: ...
+        @property
+        def turn(self) -> int: ...
+
 
 DEFAULT_LIMIT = 10
 
@@ -67,18 +81,22 @@ class Scope:
         here = f"{self.folder}/"
         return bool(project and self.folder) and (here.startswith(f"{project}/") or f"{project}/".startswith(here))
 
-    def place(self, done: Action) -> dict[str, Any]:
-        """Return where and when something was done, as the fields of a result."""
-        origin = self.origin(done.document)
-        days, text = age(done.at, self.now)
+    def place(self, done: Done, at: int = 0) -> dict[str, Any]:
+        """Return where and when something was done, as a result has it; ``at`` (epoch seconds) if it is given."""
+        return self.place_of(done.document, at or done.at, done.line, done.turn)
+
+    def place_of(self, document: int, at: int, line: int, turn: int = 0) -> dict[str, Any]:
+        """Return a place in a document and a time (epoch seconds) as the fields of a result."""
+        origin = self.origin(document)
+        days, text = age(at, self.now)
         return {
             "uri": uri(origin.collection, origin.path),
-            "line": done.line,
-            "turn": done.turn,
+            "line": line,
+            "turn": turn,
             "title": origin.title,
             "project": origin.project,
             "source": origin.source,
-            "date": clock.iso(done.at),
+            "date": clock.iso(at),
             "age_days": days,
             "age": text,
         }

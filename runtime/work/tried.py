@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core import clock
 from core.counting import counted
 from core.text import encodable, one_line
 from qmd.index import catalogue
 from qmd.index.actions import history, table
 from qmd.index.actions.action import COMMAND, OK, REJECTION
 from qmd.index.actions.action import FAILED as ENDED_BADLY
-from runtime.asking.envelope import age, uri
 from runtime.asking.request import echoed, validate
 from runtime.validity import CURRENT
 from runtime.validity.validity import words
@@ -129,8 +127,6 @@ def _distinct(found: Iterable[Attempt]) -> list[Attempt]:
 
 
 def _row(scope: Scope, each: Attempt, standing: Standing) -> dict[str, Any]:
-    origin = scope.origin(each.document)
-    days, text = age(each.at, scope.now)
     return {
         "outcome": each.outcome,
         "kind": each.kind,
@@ -138,15 +134,7 @@ def _row(scope: Scope, each: Attempt, standing: Standing) -> dict[str, Any]:
         "quote": one_line(each.quote, 300),
         "times": each.times,
         "validity": standing.of(each),
-        "uri": uri(origin.collection, origin.path),
-        "line": each.line,
-        "turn": each.turn,
-        "title": origin.title,
-        "project": origin.project,
-        "source": origin.source,
-        "date": clock.iso(each.at),
-        "age_days": days,
-        "age": text,
+        **scope.place(each),
     }
 
 

@@ -115,7 +115,7 @@ def _collections(config: Config, name: str, trust: str) -> tuple[str, ...]:
     """Return the collections that a facet chose, () for those that a question searches by itself."""
     if not trust:
         return (name,) if name else ()
-    found = tuple(each for each, folder in config.collections.items() if folder.trust == trust)
+    found = config.trusting(trust)
     if name:
         found = tuple(each for each in found if each == name)
     elif any(config.collections[each].include_by_default for each in found):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from hashlib import blake2b
-from os.path import expanduser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,11 +205,6 @@ def _program(words: Words) -> tuple[str, str]:
 
 def _arguments(words: Words) -> Words:
     return [word for word in words if not word.startswith("-") and word != "."]
-
-
-def home_relative(path: str) -> str:
-    """Return an absolute path with ``~`` expanded; other paths as they are."""
-    return expanduser(path) if path.startswith("~") else path
 
 
 # Errors
