@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from core.counting import TOKENS
 from core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ SYNC = {
 }
 INJECTED = {"budget": _within(0, 9_000, int)}
 # Prices are for a million tokens.
-PRICE = dict.fromkeys(("input", "cached", "stored", "output"), _FROM_0)
+PRICE = dict.fromkeys(TOKENS, _FROM_0)
 _GLOBS = "[~/folder, '*/client-*']"
 # Section → its rules. The sections without rules have free keys, or are checked below.
 _RULES: dict[str, Mapping[str, Rule]] = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Kinds of tokens: the counts of one model in a document's `tokens`, in their order, and the keys of a price.
+TOKENS = ("input", "cached", "stored", "output")
+
 
 def counted(number: int, noun: str) -> str:
     """Return ``1 document``, ``2 documents``, ``13,000 documents``: for nouns with a plural in s."""

@@ -147,8 +147,8 @@ def every_root(home: Home, config: Config | None, environ: Environ | None = None
 
 def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
     """Return the sources that have files here and need not be named, and the default one."""
-    config, held = config or settled(home), roots.noted(home)
-    if held is not None and held.get("installed") == _installed():
+    config = config or settled(home)
+    if _is_noted(home):
         there = every_root(home, config)
     else:
         own = {name: roots.expand(rows, os.environ) for name, rows in roots.ROOTS.items()}
@@ -159,8 +159,7 @@ def present(home: Home, config: Config | None = None) -> tuple[str, ...]:
 
 def note_roots(home: Home) -> None:
     """Write what other distributions' sources declare, if what is installed has changed. Raises OSError."""
-    installed, held = _installed(), roots.noted(home)
-    if held is not None and held.get("installed") == installed:
+    if _is_noted(home):
         return
     from core.files import write_atomic
 
@@ -168,8 +167,14 @@ def note_roots(home: Home) -> None:
     # A source that overrides ``places`` is asked each time.
     tables = [[each.name, each.roots if type(each).places is Source.places else None] for each in plugins]
     resumes = [[name, *each.resume] for name, each in _plugins().items()]
-    kept = {"version": VERSION, "installed": installed, "tables": tables, "resumes": resumes}
+    kept = {"version": VERSION, "installed": _installed(), "tables": tables, "resumes": resumes}
     write_atomic(join(home.state, roots.FILE), jsonb.pack(kept), sync=False)
+
+
+def _is_noted(home: Home) -> bool:
+    """Return True if what the last run noted is of the distributions that are installed now."""
+    held = roots.noted(home)
+    return held is not None and held.get("installed") == _installed()
 
 
 def _installed() -> list[list[Any]]:

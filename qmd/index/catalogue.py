@@ -1,8 +1,8 @@
 """Reads of ``documents``, ``content`` and ``brain_facts``: one place that knows how the tables are joined.
 
 Functions take a connection and return plain values. A *row* is what ``Document`` takes. All documents are active ones
-unless a function says otherwise. Every function raises apsw.Error. Four other modules name the tables: the writer,
-``completeness``, ``vectors``, which joins them to its own, and ``retrieve``, which follows qmd's rules for names.
+unless a function says otherwise. Every function raises apsw.Error. Other modules of ``qmd/index`` name the tables where
+they write them, or join them to a table of their own; ``retrieve`` follows qmd's rules for names. No other room does.
 """
 
 from __future__ import annotations
