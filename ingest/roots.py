@@ -31,6 +31,8 @@ _CURSOR_EDITOR = ("Cursor/User/globalStorage", "Cursor/User/workspaceStorage")
 _EDITORS = "Code,Code - Insiders,VSCodium,Cursor,Windsurf,Antigravity,Trae,Kiro,Void,Positron".split(",")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".cursor-server", ".windsurf-server",
     ".antigravity-server", ".trae-server", ".vscodium-server")  # fmt: skip
+# JetBrains' editors have a folder a version.
+_CHATS = ("JetBrains/*/workspace", "JetBrains/*/aia-task-history")
 
 
 def of_editors(*below: str) -> tuple[Root, ...]:
@@ -124,6 +126,12 @@ ROOTS: dict[str, tuple[Root, ...]] = {
     "omp": (("", "~/.omp/agent", ("sessions",)),),
     "vscode": of_editors("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     "junie": (("", "~/.junie", ("sessions",)),),
+    "jetbrains": (
+        ("XDG_CONFIG_HOME", "~/.config", _CHATS),
+        ("", "~/Library/Application Support", _CHATS),
+        ("APPDATA", "", _CHATS),
+    ),
+    "dsh": (("DSH_HOME", "~/.dsh", ("sessions",)),),
     "windsurf": (("", "~", (".windsurf/transcripts", ".codeium/windsurf/cascade")),),
     "shell": (
         ("HISTFILE", "", ()),
@@ -170,10 +178,12 @@ RESUME = {
     "grok": ("grok --resume", ""),
     "antigravity": ("", ""),
     "hermes": ("hermes --resume", ""),
-    **dict.fromkeys(("crush", "continuedev", "vscode", "windsurf", "chatgpt", "claudeai"), ("", "")),
+    **dict.fromkeys(("crush", "continuedev", "jetbrains", "vscode", "windsurf", "chatgpt", "claudeai"), ("", "")),
     "kimi": ("kimi --session", ""),
     "omp": ("omp --resume", ""),
     "junie": ("junie --resume --session-id", ""),
+    # The app of the terminal is a profile, which need not be installed.
+    "dsh": ("dsh --profile tui --resume", ""),
 }
 
 # Source → the file in a project that the tool reads at the start of a session (https://agents.md, the tools' docs).

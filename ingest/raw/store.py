@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # How the names of databases end.
 DATABASES = (".vscdb", ".sqlite", ".db")
-PACKED = ".zst"
+PACKED = (".zst", ".zstd")
 TORN = "cut short"
 # A document that is parsed whole takes several times its size in memory; no session that was seen comes near.
 MAX_WHOLE = 256 * 1024 * 1024

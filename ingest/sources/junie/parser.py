@@ -15,7 +15,7 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import BROKEN, Reading, add_records, lines
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, prompt
@@ -70,9 +70,7 @@ class _Journal:
         about = companion(join(folder, ABOUT), reading.raw, self._later)
         self._session.cwd = string(about.get("projectDir"))
         self._session.machine_title = string(about.get("taskName"))
-        # What is said in the order in which it began: (name, time, fields); the fields of a block grow.
-        self._said: list[tuple[str, str, Record]] = []
-        self._blocks: dict[str, Record] = {}
+        self._blocks = Blocks(self._session, reading)
         self._gone: set[str] = set()
 
     def add(self, event: Record, line: int) -> None:
@@ -87,7 +85,7 @@ class _Journal:
         if kind == "SessionA2uxEvent":
             self._agent(mapping(mapping(event.get("event")).get("agentEvent")), name, at, line)
         elif kind in ("UserPromptEvent", "UserAsyncResponseEvent", "UserResponseEvent", "SystemMessageEvent"):
-            self._said.append((name, at, {**event, "kind": kind}))
+            self._blocks.say(lambda: self._message(event, kind, name, at))
         elif kind in ("UserMessagesDroppedFromHistory", "UserMessagesFailedInHistory"):
             self._gone.update(filter(None, map(string, sequence(event.get("userMessageIds")))))
         elif kind == "UserMessagesCommittedToHistory":
@@ -100,11 +98,7 @@ class _Journal:
     def finish(self) -> None:
         """Put the session into the reading, if there is one."""
         session = self._session
-        for name, at, given in self._said:
-            if given["kind"] in _BLOCKS:
-                self._block(given, name, at)
-            elif string(given.get("requestId")) not in self._gone:
-                self._message(given, name, at)
+        self._blocks.finish()
         if session.uuids:
             session.records = len(session.uuids)
             self._reading.parts[session.unit] = session
@@ -112,16 +106,7 @@ class _Journal:
 
     def _agent(self, given: Record, name: str, at: str, line: int) -> None:
         session, kind = self._session, _short(given.get("kind"))
-        if kind in _BLOCKS:
-            step = f"{kind == 'AgentThoughtBlockUpdatedEvent'} {string(given.get('stepId')) or name}"
-            if step not in self._blocks:
-                self._blocks[step] = {}
-                self._said.append((name, at, self._blocks[step]))
-            block = self._blocks[step]
-            # A block that has ended is sent again as it was, or without an end.
-            if block.get("status") not in _ENDS or given.get("status") in _ENDS:
-                block.update({key: value for key, value in given.items() if value is not None}, kind=kind)
-        elif kind == "LlmResponseMetadataEvent":
+        if kind == "LlmResponseMetadataEvent":
             for number, used in enumerate(map(mapping, sequence(given.get("modelUsage")))):
                 sent = [used.get(key) for key in _INPUT]
                 session.usage(used.get("model"), used.get("outputTokens"), f"{name} {number}", sent)
@@ -129,11 +114,13 @@ class _Journal:
             session.cwd = session.cwd or string(given.get("currentDirectory"))
         elif kind == "AgentTaskNameUpdatedEvent":
             session.machine_title = string(given.get("taskName")) or string(given.get("name"))
-        elif kind not in _DROPPED_BLOCKS:
-            self._reading.count(f"agent event {one_line(kind, 60)}", line, given)
+        else:
+            self._blocks.add(given, name, at, line)
 
-    def _message(self, event: Record, name: str, at: str) -> None:
-        session, kind = self._session, event["kind"]
+    def _message(self, event: Record, kind: str, name: str, at: str) -> None:
+        session = self._session
+        if string(event.get("requestId")) in self._gone:
+            return
         if kind == "SystemMessageEvent":
             session.note(string(event.get("text")), at, name)
         elif kind == "UserPromptEvent":
@@ -142,6 +129,46 @@ class _Journal:
         else:
             answers = [string(mapping(each).get("answer")) for each in sequence(event.get("entries"))]
             session.prompt("\n\n".join(filter(None, [*answers, string(event.get("text"))])), at, name)
+
+
+class Blocks:
+    """What an agent does, as blocks that are written again whenever more of them is known."""
+
+    def __init__(self, session: SessionBuilder, reading: Reading) -> None:
+        self._session, self._reading = session, reading
+        # What is said, in the order in which it began: a function, or a block, whose fields grow.
+        self._said: list[Callable[[], None]] = []
+        self._blocks: dict[str, Record] = {}
+
+    def say(self, add: Callable[[], None]) -> None:
+        """Add what ``add`` adds to the session after the blocks so far."""
+        self._said.append(add)
+
+    def add(self, given: Record, name: str, at: str, line: int) -> None:
+        """Add the state of a block, or count another event of the agent's."""
+        kind = _short(given.get("kind"))
+        if kind not in _BLOCKS:
+            if kind not in _DROPPED_BLOCKS:
+                self._reading.count(f"agent event {one_line(kind, 60)}", line, given)
+            return
+        step = f"{kind == 'AgentThoughtBlockUpdatedEvent'} {string(given.get('stepId')) or name}"
+        if step not in self._blocks:
+            block = self._blocks[step] = {}
+            self._said.append(lambda: self._block(block, name, at))
+        block = self._blocks[step]
+        # A block that has ended is sent again as it was, or without an end.
+        if block.get("status") not in _ENDS or given.get("status") in _ENDS:
+            piece = string(given.get("textChunk"))
+            text = {"text": string(block.get("text")) + piece} if piece else {}
+            block.update({key: value for key, value in given.items() if value is not None}, kind=kind, **text)
+
+    def finish(self) -> None:
+        """Add all that was said to the session."""
+        for add in self._said:
+            try:
+                add()
+            except BROKEN as error:
+                self._reading.broken(error)
 
     def _block(self, block: Record, name: str, at: str) -> None:
         """Add a block as it was in the end."""

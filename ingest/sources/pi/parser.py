@@ -21,6 +21,7 @@ from ingest.pipeline.reading import BROKEN, Reading, lines
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, plain, string
+from ingest.sources.detection import PI as PI_FAMILY
 from ingest.sources.detection import detect_tool
 from ingest.sources.pi.user_text import KNOWN, extract_user_text
 
@@ -266,7 +267,7 @@ class Tree:
 
 def _is_familys(kind: str, record: dict[str, Any]) -> bool:
     if kind == "session":
-        return "timestamp" in record or "cwd" in record
+        return ("timestamp" in record or "cwd" in record) and detect_tool(record) in ("", PI_FAMILY)
     return kind == "message" and type(mapping(record.get("message")).get("role")) is str
 
 

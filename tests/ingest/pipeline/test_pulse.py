@@ -106,6 +106,8 @@ TRANSCRIPTS = {
     "vscode": ".config/Code/User/workspaceStorage/5f0c/chatSessions/5f0c0000.json",
     "windsurf": ".windsurf/transcripts/5f0c0000.jsonl",
     "junie": ".junie/sessions/session-260101-100000-5f0c/events.jsonl",
+    "jetbrains": ".config/JetBrains/PyCharm2026.2/aia-task-history/5f0c0000.events",
+    "dsh": ".dsh/sessions/--p--/5f0c0000/session.v3.jsonl",
     "shell": ".zsh_history",
     "openclaw": ".openclaw/agents/main/sessions/5f0c0000.jsonl",
 }

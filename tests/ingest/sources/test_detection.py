@@ -32,6 +32,13 @@ GROK: list[Record] = [
 ]
 
 
+DSH: list[Record] = [
+    {"type": "session", "version": 3, "id": "h1", "createdAt": 1777367643000, "cwd": "/home/me", "delegationDepth": 0},
+    {"type": "user/message", "seq": 0, "time": 1777367643001, "surfaceOp": "append",
+     "data": {"id": "m1", "source": {"kind": "user"}, **SAID}},
+]  # fmt: skip
+
+
 def lines(path: Path, records: list[Record]) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
@@ -62,6 +69,9 @@ def _codex(folder: Path) -> None:
         ("openclaw", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
         ("codex", lambda folder: lines(folder / "chat_history.jsonl", GROK), detection.GROK),
         ("codex", lambda folder: lines(folder / "d1.jsonl", DROID), detection.DROID),
+        ("pi", lambda folder: lines(folder / "session.jsonl", DSH), detection.DSH),
+        ("dsh", _pi, detection.PI),
+        ("dsh", _claude, detection.CLAUDE),
     ],
 )
 def test_another_tools_transcript_is_skipped_with_its_name(

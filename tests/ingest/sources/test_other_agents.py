@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +71,12 @@ ODD: dict[str, tuple[str, Any]] = {
         {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-04-28T09:00:00.000Z", "cwd": "/x"},
         {"type": "message", "id": "e0", "message": {"role": "assistant", "content": odd}}, odd,
         {"type": "message", "id": "e1", "message": {"role": "user", "content": "Still here"}}]),
+    "dsh": ("s1/session.v3.jsonl", lambda odd: [
+        {"type": "session", "id": "s1", "createdAt": odd, "cwd": odd, "parentSession": odd},
+        {"type": "assistant/message", "seq": odd, "data": {"message": {"content": odd, "source": odd}, "usage": odd}},
+        {"type": "tool/result", "seq": 1, "data": {"message": odd}}, odd,
+        {"type": "turn/end", "seq": 2, "data": {"reason": odd}}, {"type": "session/title", "seq": 3, "data": odd},
+        {"type": "user/message", "seq": 4, "data": {"content": [{"type": "text", "text": "Still here"}]}}]),
     "chatgpt": ("conversations.json", lambda odd: [odd, {"id": "s1", "title": odd, "current_node": "b", "mapping": {
         "a": {"message": {"author": odd, "content": odd, "metadata": odd}, "children": odd},
         "b": {"parent": "a", "message": {
@@ -290,6 +297,34 @@ def test_what_windsurf_encrypts_is_listed_with_that_reason(home: Home, tmp_path:
     (tmp_path / "cascade/c1.pb").write_bytes(b"\0\1")
     ledger = ingest(home, "windsurf", tmp_path)
     assert [reason.partition(":")[0] for reason in ledger.skipped] == ["encrypted by Windsurf"]
+
+
+def test_frames_and_generations_of_a_journal_are_one_session(home: Home, tmp_path: Path) -> None:
+    (case, *_) = (param.values[0] for param in cases("dsh"))
+    (events,) = case["files"].values()
+    folder = tmp_path / "--home-me-api--/h1"
+    folder.mkdir(parents=True)
+    frames = [zstandard.compress(f"{json.dumps(event)}\n".encode()) for event in events]
+    (folder / "session.jsonl.zstd").write_bytes(b"".join(frames[:5]))
+    (folder / "session.v3.jsonl.zstd").write_bytes(b"".join(frames))
+    ledger = ingest(home, "dsh", tmp_path)
+    assert ledger.skipped == {"an older generation of session.v3.jsonl.zstd": 1}
+    made = corpus(home)
+    assert "- bash: npm test" in document(home, "dsh__h1")[1]
+    for path in folder.iterdir():
+        path.unlink()
+    assert run(home, "dsh", from_archive=True, trust_stat=False).failed_files == 0
+    assert corpus(home) == made
+
+
+def test_a_journal_that_ends_within_a_frame_keeps_what_is_whole(home: Home, tmp_path: Path) -> None:
+    (case, *_) = (param.values[0] for param in cases("dsh"))
+    (events,) = case["files"].values()
+    frames = [zstandard.compress(f"{json.dumps(event)}\n".encode()) for event in events]
+    (tmp_path / "session.v3.jsonl.zstd").write_bytes(b"".join(frames[:5]) + frames[5][:-3])
+    ledger = ingest(home, "dsh", tmp_path)
+    assert (ledger.failed_records, ledger.ingested) == (1, 1)
+    assert "Mend the lock" in document(home, "dsh__h1")[1]
 
 
 def _forget(home: Home, tool: str, root: Path) -> None:

@@ -113,6 +113,11 @@ def _json(path: Path, row: Row, _: int, grown: bool) -> None:
     path.write_text(json.dumps({**value, key: listed} if key else listed), encoding="utf-8")
 
 
+def _xml(path: Path, row: Row, _: int, grown: bool) -> None:
+    head, *elements, tail = row["xml"]
+    path.write_text("\n".join([head, *elements[: None if grown else -1], tail]) + "\n", encoding="utf-8")
+
+
 def _text(path: Path, row: Row, number: int, grown: bool) -> None:
     whole = row["text"][number].rstrip("\n")
     last = whole.rfind("\n\n")
@@ -153,6 +158,7 @@ _WRITERS: dict[str, Callable[[Path, Row, int, bool], None]] = {
     "lines": _lines,
     "json": _json,
     "text": _text,
+    "xml": _xml,
     "tables": _tables,
     "visits": _visits,
     "commits": _commits,

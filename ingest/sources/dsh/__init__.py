@@ -1,0 +1,1 @@
+"""DeepSeek Harness: journals of sessions, of several generations."""

@@ -1,0 +1,1 @@
+"""JetBrains AI Assistant: chats of projects, and the tasks of its agents."""
