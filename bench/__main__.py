@@ -15,6 +15,7 @@ from bench.indexing import chrome, code, engine, index, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.operating import doctor, safety, watch
 from bench.report import Report
+from bench.scaling import scale
 
 # A suite measures by each of its functions, called with the report and ``quick``.
 SUITES: dict[str, tuple[Callable[..., None], ...]] = {
@@ -41,8 +42,15 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "tui": (tui.measure,),
     "locomo": (locomo.measure,),
     "sets": (locomo.measure_sets,),
+    "scale": (scale.measure,),
 }
+# Takes an hour at a million passages, so it runs only when it is named.
+ALONE = "scale"
 RESULTS = ROOT / "bench" / "results.md"
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,6 +61,9 @@ def main(argv: list[str] | None = None) -> int:
         epilog="The whole of it is written to bench/results.md; a part, or --quick, only where --out says so.",
     )
     parser.add_argument("suite", nargs="*", help=f"what to measure: {', '.join(SUITES)} (all)")
+    parser.add_argument(
+        "--sizes", type=_numbers, default=[], metavar="N,N", help="passages of the suite scale (100000)"
+    )
     parser.add_argument("--quick", action="store_true", help="few repetitions, no 50,000 files")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of the table")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"write the table here ({RESULTS.relative_to(ROOT)})")
@@ -60,19 +71,19 @@ def main(argv: list[str] | None = None) -> int:
     for name in arguments.suite:
         if name not in SUITES:
             parser.error(f"no suite {name!r}: {', '.join(SUITES)}")
-    suites = [name for name in SUITES if name in arguments.suite or not arguments.suite]
+    suites = [name for name in SUITES if name in arguments.suite or not (arguments.suite or name == ALONE)]
     DATA.mkdir(parents=True, exist_ok=True)
     compile_checkout()
     report = Report()
     try:
         for name in suites:
             for measure in SUITES[name]:
-                measure(report, quick=arguments.quick)
+                measure(report, quick=arguments.quick, **({"sizes": arguments.sizes} if name == ALONE else {}))
     except Failed as failure:
         sys.stderr.write(f"bench: {failure}\n")
         return 2
     page = report.markdown()
-    out = arguments.out or (RESULTS if len(suites) == len(SUITES) and not arguments.quick else None)
+    out = arguments.out or (RESULTS if not arguments.suite and not arguments.quick else None)
     if out is not None:
         out.write_text(page, encoding="utf-8")
     print(json.dumps(report.as_dict()) if arguments.json else page)

@@ -30,7 +30,7 @@ def measure(report: Report, *, quick: bool) -> None:
     folders = {"notes": {"path": str(corpus.folder), "trust": "note"}, "brain": {"path": "brain", "trust": "session"}}
     (home / "collections.yml").write_text(json.dumps({"collections": folders}), encoding="utf-8")
     environ = {**environment(home), "CLAUDE_CONFIG_DIR": str(claude)}
-    session = _Session(claude, "0eeeeeee-0000-4000-8000-000000000000")
+    session = Session(claude, "0eeeeeee-0000-4000-8000-000000000000")
     session.append(2 * _KB, "begun")
     run([*program(), "index", "--json"], environ)
     os.sync()  # 400 MB of a new index: a hook would wait for the disk to take them
@@ -40,16 +40,16 @@ def measure(report: Report, *, quick: bool) -> None:
         floors: list[float] = []
         outcomes: set[str] = set()
         for number in range(rounds):
-            fresh = _Session(claude, f"0eeeeeee-0000-4000-8000-{size:06}{number:06}")
+            fresh = Session(claude, f"0eeeeeee-0000-4000-8000-{size:06}{number:06}")
             fresh.append(1 * _KB, "begun")
             run([*program(), "hook", "stop"], environ, stdin=fresh.payload())
-            _settled(home)
+            settled(home)
             fresh.append(size, f"turn {number}")
             floors.append(floor(environ))
             done = run([*program(), "hook", "stop", "--json"], environ, stdin=fresh.payload())
             taken.append(done.wall_s)
             outcomes.add(str(done.answer().get("outcome")))
-            _settled(home)
+            settled(home)
         name = f"hook stop, {size // _KB:,} KB appended, {corpus.files:,} documents"
         p95 = percentile(taken, 0.95)
         said = f"floor {ms(median(floors))}; {', '.join(sorted(outcomes))}"
@@ -60,7 +60,7 @@ def measure(report: Report, *, quick: bool) -> None:
 
 def _visible(report: Report, environ: dict[str, str], home: Path, claude: Path) -> None:
     """How long a large turn takes from the hook's end until it is answered from."""
-    large = _Session(claude, "0eeeeeee-0000-4000-8000-999999999999")
+    large = Session(claude, "0eeeeeee-0000-4000-8000-999999999999")
     large.append(3000 * _KB, "the zymurgist arrived")
     run([*program(), "hook", "stop"], environ, stdin=large.payload())
     began = time.perf_counter()
@@ -71,12 +71,12 @@ def _visible(report: Report, environ: dict[str, str], home: Path, claude: Path) 
         if done.code == 0:
             seen = time.perf_counter() - began
             report.add(Row("hook stop, 3 MB: until it is found", ms(seen), "", None, "≤ 2 s", seen <= _VISIBLE_BAR_S))
-            _settled(home)
+            settled(home)
             return
     raise Failed("a large turn was not found within 30 s of its hook")
 
 
-def _settled(home: Path) -> None:
+def settled(home: Path) -> None:
     """Wait until nothing is left to be indexed, so that runs do not meet."""
     due = home / "state" / "hooks" / "due"
     began = time.perf_counter()
@@ -86,7 +86,7 @@ def _settled(home: Path) -> None:
         time.sleep(0.01)
 
 
-class _Session:
+class Session:
     """A transcript in Claude Code's form that grows by a turn at a time."""
 
     def __init__(self, claude: Path, identity: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ def measure(report: Report, *, quick: bool) -> None:
         report.skip("warm ask on the published corpus", f"no {relative(corpora.GENERATOR)}")
         corpus = corpora.own()
     environ = environment(corpora.brain(corpus))
-    with _serving(environ):
+    with serving(environ):
         _judge(report, f"warm ask, {corpus.files:,} documents", _rounds(corpus.questions, rounds, environ), _WARM_BAR)
 
     cards = corpora.cards(1_500 if quick else _PASSAGES)
@@ -34,9 +34,9 @@ def measure(report: Report, *, quick: bool) -> None:
     name = f"by meaning, {cards.files:,} passages"
     cold = _rounds(cards.questions, rounds, environ, "encoded by a fitted table")
     _judge(report, f"cold ask {name}", cold, _COLD_BAR)
-    with _serving(environ):
+    with serving(environ) as memory:
         warm = _rounds(cards.questions, rounds, environ, "encoded by the model")
-        taken = _serve(environ, "--status")["memory_bytes"] / 1e6
+        taken = memory() / 1e6
     report.add(
         Row(f"brain serve, {name}: memory", f"{taken:.0f} MB", bar=f"≤ {_MEMORY_MB} MB", met=taken <= _MEMORY_MB)
     )
@@ -51,8 +51,8 @@ def _embed(environ: dict[str, str]) -> None:
 
 
 @contextmanager
-def _serving(environ: dict[str, str]) -> Iterator[None]:
-    """One resident process with its model in memory, and every question that is asked meanwhile answered by it."""
+def serving(environ: dict[str, str]) -> Iterator[Callable[[], int]]:
+    """One resident process, its model loaded, answers every question asked meanwhile; yields what tells its memory."""
     _serve(environ, "--stop")
     _serve(environ, "--start", "--idle", "1h")
     try:
@@ -62,7 +62,7 @@ def _serving(environ: dict[str, str]) -> Iterator[None]:
                 break
         if state != "ready":
             raise Failed(f"the model of brain serve is {state!r}")
-        yield
+        yield lambda: int(_serve(environ, "--status")["memory_bytes"])
     finally:
         _serve(environ, "--stop")
 

@@ -1,0 +1,1 @@
+"""How the engines behave as a memory grows tenfold."""

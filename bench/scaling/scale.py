@@ -1,0 +1,162 @@
+"""One memory of each size, on each engine: what indexing costs, what a question waits, and how both grow."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bench.agents.hooks import Session, settled
+from bench.asking.warm import serving
+from bench.measure import DATA, Failed, Run, environment, floor, median, percentile, program, run
+from bench.report import Report, Row, megabytes, ms
+from bench.scaling import sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+SMALLEST = 100_000
+_QUESTIONS, _ROUNDS, _HOOKS = 24, 3, 15
+# The bars, in seconds, MB and passages of the memory that they are of.
+_AT = 1_000_000
+_WORDS_S, _COLD_S, _SERVE_S, _HOOK_S = 0.120, 0.250, 0.120, 0.200
+_MEMORY_MB = 300
+
+
+class _Figure(NamedTuple):
+    """A figure of one size: of what, its value, how that is written, and at most what at a million passages."""
+
+    name: str
+    value: float
+    said: str
+    bar: float = math.inf
+    compared: str = ""
+
+
+def measure(report: Report, *, quick: bool, sizes: Sequence[int] = ()) -> None:
+    """Measure each size in turn, the smallest alone if ``quick``; each corpus goes before the next is made."""
+    before: tuple[int, dict[str, _Figure]] | None = None
+    for passages in sorted(sizes) or [SMALLEST]:
+        figures: dict[str, _Figure] = {}
+        for figure in _sqlite(passages, rounds=1 if quick else _ROUNDS):
+            figures[figure.name] = figure
+            report.add(_row(passages, figure, before))
+        before = passages, figures
+    shutil.rmtree(DATA / "scale", ignore_errors=True)
+    shutil.rmtree(DATA / "home-scale", ignore_errors=True)
+    report.note(
+        "scale: generated sessions of about 11 passages of 200 words; vectors are made of the rows of the query table,"
+        " so what is stored and looked at is as much as with the model; growth is what ten times as many passages cost."
+    )
+
+
+def _row(passages: int, figure: _Figure, before: tuple[int, dict[str, _Figure]] | None) -> Row:
+    growth = ""
+    if before is not None and figure.name in before[1]:
+        exponent = math.log(figure.value / before[1][figure.name].value) / math.log(passages / before[0])
+        growth = f"tenfold × {10**exponent:.1f}"
+    judged = passages == _AT and figure.bar < math.inf
+    return Row(
+        f"scale, SQLite, {passages:,} passages: {figure.name}",
+        figure.said,
+        "; ".join(part for part in (figure.compared, growth) if part),
+        bar=f"≤ {figure.bar:g}" if judged else "",
+        met=figure.value <= figure.bar if judged else None,
+    )
+
+
+def _sqlite(passages: int, rounds: int) -> Iterator[_Figure]:
+    made = sessions.make(passages, _QUESTIONS)
+    home, claude = DATA / "home-scale", DATA / "scale-claude"
+    for folder in (home, claude):
+        shutil.rmtree(folder, ignore_errors=True)
+    home.mkdir(parents=True)
+    folders = {
+        "sessions": {"path": str(made.folder), "trust": "session"},
+        "brain": {"path": "brain", "trust": "session"},
+    }
+    (home / "collections.yml").write_text(json.dumps({"collections": folders}), encoding="utf-8")
+    environ = {**environment(home), "CLAUDE_CONFIG_DIR": str(claude)}
+    done = run([*program(), "index", "--json"], environ)
+    os.sync()
+    held = _passages(home)
+    if abs(held - passages) > passages * 0.05:
+        raise Failed(f"the index has {held:,} passages, not about {passages:,}")
+    yield _Figure("index from nothing, wall", done.wall_s, f"{done.wall_s:.0f} s", compared=f"cpu {done.cpu_s:.0f} s")
+    yield _Figure("index from nothing, memory", done.peak, megabytes(done.peak))
+    yield _Figure("text", made.size, megabytes(made.size), compared=f"{made.files:,} documents")
+    yield _Figure("size of the index", _size(home), megabytes(_size(home)))
+    yield from _asked("ask by words, cold", environ, made.questions, rounds, (_WORDS_S, _MEMORY_MB), ("--mode", "lex"))
+    yield from _hook(environ, home, claude)
+    embedded = run([sys.executable, "-m", "bench.scaling.model", str(home)], environment(home))
+    os.sync()
+    chunks = embedded.answer()["chunks"]
+    yield _Figure("storing vectors", embedded.wall_s, f"{embedded.wall_s:.0f} s", compared=f"{chunks:,} vectors")
+    yield _Figure("size with vectors", _size(home), megabytes(_size(home)))
+    spoken = [line for line in made.questions if " " in line]
+    yield from _asked("ask by meaning, cold", environ, spoken, rounds, (_COLD_S, _MEMORY_MB))
+    with serving(environ) as taken:
+        yield from _asked("ask by meaning, serve", environ, spoken, rounds, (_SERVE_S, math.inf))
+        memory = taken()
+    yield _Figure("memory of serve", memory, megabytes(memory))
+
+
+def _asked(
+    name: str,
+    environ: dict[str, str],
+    questions: Sequence[str],
+    rounds: int,
+    bars: tuple[float, float],
+    options: Iterable[str] = (),
+) -> Iterator[_Figure]:
+    """Each question as a process of its own, the floor before each; the first round only fills the caches."""
+    floors: list[float] = []
+    taken: list[Run] = []
+    for number in range(-1, rounds):
+        for question in questions:
+            least = floor(environ)
+            done = run([*program(), "ask", "--json", *options, "--", question], environ, ok=(0, 67))
+            if number >= 0:
+                floors.append(least)
+                taken.append(done)
+    p50, p95 = median([done.wall_s for done in taken]), percentile([done.wall_s for done in taken], 0.95)
+    peak = max(done.peak for done in taken) / 1e6
+    yield _Figure(f"{name}, p50", p50, ms(p50), bars[0], f"floor {ms(median(floors))}")
+    yield _Figure(f"{name}, p95", p95, ms(p95))
+    if bars[1] < math.inf:
+        yield _Figure(f"{name}, memory in MB", peak, f"{peak:.0f} MB", bars[1])
+
+
+def _hook(environ: dict[str, str], home: Path, claude: Path) -> Iterator[_Figure]:
+    """A session that grew by a turn of 20 KB, indexed by the hook, as a person waits for it."""
+    taken: list[float] = []
+    for number in range(_HOOKS):
+        session = Session(claude, f"0eeeeeee-0000-4000-8000-{number:012}")
+        session.append(1_000, "begun")
+        run([*program(), "hook", "stop"], environ, stdin=session.payload())
+        settled(home)
+        session.append(20_000, f"turn {number}")
+        taken.append(run([*program(), "hook", "stop", "--json"], environ, stdin=session.payload()).wall_s)
+        settled(home)
+    p50 = median(taken)
+    yield _Figure("one session more, p50", p50, ms(p50), _HOOK_S)
+    yield _Figure("one session more, p95", percentile(taken, 0.95), ms(percentile(taken, 0.95)))
+
+
+def _passages(home: Path) -> int:
+    import apsw
+
+    connection = apsw.Connection(str(home / "index.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        count: Any = connection.execute("SELECT sum(length(starts) / 4 - 1) FROM brain_contents").get
+        return int(count)
+    finally:
+        connection.close()
+
+
+def _size(home: Path) -> int:
+    return sum(path.stat().st_size for path in home.glob("index.sqlite*"))
