@@ -97,7 +97,7 @@ def make(passages: int, questions: int) -> Sessions:
 
 
 def _words(random: Generator) -> NDArray[np.str_]:
-    """Return the vocabulary, most frequent first: of questions, of the local model, and invented words that can be said.
+    """Return the vocabulary, most frequent first: words of questions, of the local model, and invented ones.
 
     The model's vocabulary is in the order of frequency in English.
     """

@@ -28,11 +28,13 @@ COMMAND = Command(
         Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
         Option("--provider", metavar="NAME", help="local, openai, gemini or llm, instead of the configured one"),
         Option("--model", metavar="NAME", help="a model of that provider, instead of its default"),
+        Option("--on", metavar="CLUSTER", help="compute on ray (all processors) or on a cluster, ray://HOST:PORT"),
     ),
     examples=(
         "brain embed",
         "brain embed --budget 60s",
         "brain embed -c inbox -c distilled --json",
+        "brain embed --on ray://trainer.local:10001",
         "brain embed --provider openai --model text-embedding-3-large",
     ),
 )
@@ -54,6 +56,7 @@ def run(args: Args, context: Context) -> int:
             collections=args.collection,
             force=args.force,
             budget_s=args.budget,
+            cluster=args.on or "",
             progress=bar,
         )
     for key, field in (("texts", "n_texts"), ("chunks", "n_chunks"), ("failed", "n_failed"), ("pending", "n_pending")):

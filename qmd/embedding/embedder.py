@@ -241,7 +241,7 @@ class _Run:
         self._report = report
         # Past, too, where an endpoint wants to be left alone for longer than there is time.
         self.deadline = deadline
-        self._work = _Work(progress, local=not isinstance(provider, Remote))
+        self._work = _Work(progress, local=provider.here)
         # Chunks a second, of the last group.
         self._rate = 0.0
 
@@ -320,7 +320,7 @@ def _texts(
         )
         if each.cut and not spans:
             continue  # it has gone since
-        piece = Outgoing(text).piece if isinstance(provider, Remote) else None
+        piece = Outgoing(text).piece if provider.outside else None
         yield _Text(each, partial(vectors.chunk_text, text, piece=piece), spans, syntax.mark(language))
 
 

@@ -66,6 +66,7 @@ class Local:
 
     name = "local"
     batch = BATCH
+    here, outside = True, False
 
     def __init__(self, folder: str = "", model: str = "", window: int = 0, threads: int = 0) -> None:
         self.window = window or WINDOW

@@ -27,13 +27,16 @@ class Provider(Protocol):
     """A model that embeds.
 
     ``window`` is how many tokens it reads at once; ``fingerprint`` changes with whatever makes its vectors
-    incomparable with those of before; ``batch`` is how many texts one call takes best.
+    incomparable with those of before; ``batch`` is how many texts one call takes best. ``here``: this process computes;
+    ``outside``: texts leave this machine.
     """
 
     name: str
     model: str
     window: int
     batch: int
+    here: bool
+    outside: bool
 
     @property
     def dimensions(self) -> int: ...
@@ -79,16 +82,28 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
 
 
 def make(
-    section: dict[str, Any], environ: Mapping[str, str], provider: str = "", model: str = "", threads: int = 0
+    section: dict[str, Any],
+    environ: Mapping[str, str],
+    provider: str = "",
+    model: str = "",
+    threads: int = 0,
+    cluster: str = "",
 ) -> Provider:
     """Return the provider that the section ``embedding`` names, or the one given instead, ready to embed.
 
-    ``threads`` is for a local model, 0 for as many as there are processors. Keys and endpoints come from ``environ``.
+    ``threads`` is for a local model, 0 for as many as there are processors; ``cluster`` names the Ray cluster that
+    computes it instead (``qmd/embedding/on_ray.py``). Keys and endpoints come from ``environ``.
     Raises BadInput for an unknown provider or model, or if a key is missing, EngineMissing if what it needs is not
     installed.
     """
     name, model = embedder(section, provider, model)
     own = section if name == str(section.get("provider") or LOCAL) else {}
+    if cluster:
+        if name != LOCAL:
+            raise BadInput(f"a cluster computes the local model, not {name}", "brain embed, without --on")
+        from qmd.embedding.on_ray import OnRay
+
+        return OnRay(cluster, str(own.get("path") or ""), model, int(own.get("window") or 0))
     if name == LOCAL:
         from qmd.embedding.local import Local
 

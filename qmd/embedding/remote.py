@@ -84,6 +84,7 @@ class Remote(ABC):
 
     name = ""
     batch = 64
+    here, outside = False, True
     # True if questions are embedded otherwise than documents.
     distinguishes_questions = False
     tokenizer: Any = None

@@ -40,12 +40,13 @@ def embed(
     collections: Sequence[str] = (),
     force: bool = False,
     budget_s: float | None = None,
+    cluster: str = "",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compute missing embeddings and return the envelope of ``brain embed --json``.
 
-    ``provider`` and ``model`` replace the configured ones for this run. Raises BadInput, EngineMissing,
-    LockContention where another run is under way, Refused, and what the provider raises.
+    ``provider`` and ``model`` replace the configured ones for this run; a ``cluster`` computes the local one. Raises
+    BadInput, EngineMissing, LockContention where another run is under way, Refused, and what the provider raises.
     """
     from qmd.embedding.embedder import alone
     from qmd.embedding.embedder import embed as run
@@ -61,7 +62,7 @@ def embed(
     with alone(join(home.state, LOCK)):
         connection = open_index(home.index, write=True, busy_ms=_BUSY_MS)
         try:
-            source = make(config.section("embedding"), environ, provider, model)
+            source = make(config.section("embedding"), environ, provider, model, cluster=cluster)
             try:
                 begun = time.perf_counter()
                 report = run(

@@ -39,6 +39,7 @@ class Fake:
     window = 12
     batch = 4
     tokenizer: Any = None
+    here, outside = True, False
 
     def __init__(self, model: str = "fake", fingerprint: str = "f", dimensions: int = 8) -> None:
         self.model = model

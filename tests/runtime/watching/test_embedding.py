@@ -35,7 +35,7 @@ def shelf(home: Home, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     shelf = Shelf(home)
     for number in range(3):
         shelf.put("brain", f"{number}.md", f"note {number}", session_id=f"s{number}", source="claude")
-    monkeypatch.setattr(provider, "make", lambda *_: Fitting())
+    monkeypatch.setattr(provider, "make", lambda *_, **__: Fitting())
     monkeypatch.setattr(static_fit, "can", lambda _: True)
     monkeypatch.setattr(static_fit, "due", lambda *_: True)
     return shelf
