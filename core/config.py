@@ -10,6 +10,7 @@ import os
 from os.path import abspath, expanduser, isabs, join
 
 from core import jsonio
+from core.engine import NONE, POSTGRES, PRIVATE, TEAM, VARIABLE, Engine, is_dsn, is_space
 from core.errors import BadInput
 from core.home import Home, shipped
 from core.version import VERSION
@@ -34,7 +35,7 @@ EMBEDDERS = {
 
 # Keys of a collection, with the value of one that is not given.
 _OF_COLLECTION: dict[str, Any] = {
-    "pattern": "**/*.md", "ignore": (), "context": {}, "update": "", "trust": "note", "quota": 0.5
+    "pattern": "**/*.md", "ignore": (), "context": {}, "update": "", "trust": "note", "quota": 0.5, "share": ()
 }  # fmt: skip
 
 
@@ -50,7 +51,8 @@ class Collection:
     """A folder of markdown that competes as one class of artifact.
 
     ``path`` is absolute; ``trust`` is what hits are labelled with; ``quota`` is the share (0–1] of a ``recent``
-    listing that the collection may fill while others have something to show.
+    listing that the collection may fill while others have something to show. ``share`` is who sees it besides its
+    owner: nobody if it is empty, else ``team`` or names of members and groups.
     """
 
     __slots__ = ("include_by_default", "name", "path", *_OF_COLLECTION)
@@ -62,6 +64,7 @@ class Collection:
         update: str
         trust: str
         quota: float
+        share: tuple[str, ...]
 
     def __init__(self, name: str, data: dict[str, Any], home: Home) -> None:
         self.name = name
@@ -72,6 +75,8 @@ class Collection:
         for key, default in _OF_COLLECTION.items():
             setattr(self, key, data.get(key) or default)
         self.ignore = tuple(self.ignore)
+        shared = (self.share,) if isinstance(self.share, str) else tuple(self.share)
+        self.share = () if shared == (PRIVATE,) else (TEAM,) if TEAM in shared else shared
         self.include_by_default = data.get("includeByDefault") is not False
 
 
@@ -81,12 +86,13 @@ class Config:
     ``path`` is the file it was read from, for ``home``. The other attributes are what each question needs: ``asked``,
     the collections that are asked without being named; ``timeout_s``; ``serve`` (``auto``, ``on-demand`` or ``off``);
     ``reranks``; ``keeps_questions`` (in telemetry); ``sources``, the section of that name; ``space``, the
-    ``provider/model`` of the vectors; ``limited``, the machines whose documents are evidence only.
+    ``provider/model`` of the vectors; ``limited``, the machines whose documents are evidence only; ``engine``, the
+    team's store, None without one.
     """
 
     __slots__ = (
-        "asked", "collections", "data", "home", "keeps_questions", "limited", "path", "reranks", "serve", "sources",
-        "space", "timeout_s",
+        "asked", "collections", "data", "engine", "home", "keeps_questions", "limited", "path", "reranks", "serve",
+        "sources", "space", "timeout_s",
     )  # fmt: skip
 
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
@@ -99,6 +105,7 @@ class Config:
         self.keeps_questions = self.section("telemetry").get("query_text") is True
         self.sources = self.section("sources")
         self.space = "/".join(embedder(self.section("embedding")))
+        self.engine = engine(self.section("engine"))
         trust = self.section("sync").get("trust") or {}
         self.limited = [name for name, kind in trust.items() if kind == EVIDENCE]
 
@@ -128,6 +135,27 @@ def machine_of(path: str) -> str:
     """Return the machine that a document came from, by its path below its collection; "" for this machine."""
     folder, found, below = path.partition("/")
     return below.partition("/")[0] if found and folder == MACHINES else ""
+
+
+def engine(section: dict[str, Any]) -> Engine | None:
+    """Return the team's store that ``BRAIN_ENGINE`` (``DSN#SPACE``) names, else the section ``engine``; None for none.
+
+    Raises BadInput if the variable is not valid.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        if given in NONE:
+            return None
+        dsn, _, space = given.rpartition("#")
+        if not is_dsn(dsn) or not is_space(space):
+            raise BadInput(
+                f"{VARIABLE} does not name an engine, or has a password in it",
+                f"export {VARIABLE}=postgresql://NAME@HOST/DATABASE#SPACE; passwords: ~/.pgpass or the keyring",
+            )
+        return Engine(POSTGRES, dsn, space)
+    if not section.get("dsn"):
+        return None
+    return Engine(str(section.get("kind") or POSTGRES), str(section["dsn"]), str(section["space"]))
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from core.counting import TOKENS
+from core.engine import POSTGRES, PRIVATE, TEAM, is_dsn, is_space
 from core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -64,6 +65,14 @@ def _flag(fix: str) -> Rule:
     return Rule(object, lambda value: isinstance(value, bool), "be true or false", fix)
 
 
+def _is_share(value: object) -> bool:
+    if isinstance(value, str):
+        return value in (PRIVATE, TEAM)
+    return isinstance(value, list) and all(
+        isinstance(name, str) and name != PRIVATE and 0 < len(name.encode()) < 64 for name in value
+    )
+
+
 def _is_zone(name: Any) -> bool:
     from zoneinfo import ZoneInfo
 
@@ -88,6 +97,17 @@ COLLECTION = {
     "includeByDefault": Rule(bool),
     "trust": _one_of(TRUST),
     "quota": Rule(_NUMBER, lambda value: 0 < value <= 1, "lie in (0, 1]"),
+    "share": Rule(object, _is_share, "be private, team, or a list of members and groups", "share: team"),
+}
+ENGINE = {
+    "kind": _one_of((POSTGRES,), "kind: postgres"),
+    "dsn": Rule(
+        str,
+        is_dsn,
+        "be a DSN of PostgreSQL without a password; passwords lie in ~/.pgpass or in the keyring",
+        "dsn: postgresql://NAME@HOST/DATABASE",
+    ),
+    "space": Rule(str, is_space, "be the team's name: small letters, digits, _ and -", "space: platform"),
 }
 SOURCE = {"roots": _texts("folders", "roots: [~/old/.claude/projects]")}
 CHROME = {
@@ -174,6 +194,7 @@ _RULES: dict[str, Mapping[str, Rule]] = {
     "acceptance": ACCEPTANCE,
     "injected": INJECTED,
     "sync": SYNC,
+    "engine": ENGINE,
     "archive": ARCHIVE,
     "exclude": {name: _texts("globs", f"{name}: {_GLOBS}") for name in ("projects", "paths")},
     "synthetic": {"projects": _texts("globs", f"projects: {_GLOBS}")},
@@ -198,6 +219,7 @@ _SECTIONS = (
         "acceptance",
         "injected",
         "sync",
+        "engine",
         "prices",
         "global_context",
         "models",
@@ -262,6 +284,9 @@ def parse(path: str) -> dict[str, Any]:
         _check(path, f"collection {name!r}", _mapping(path, f"collection {name!r}", entry), COLLECTION)
     for section in _RULES:
         check(path, section, _mapping(path, f"`{section}:`", data.get(section) or None))
+    named = _mapping(path, "`engine:`", data.get("engine"))
+    if named and not (named.get("dsn") and named.get("space")):
+        raise BadInput(f"{path}: engine: dsn and space belong together", "brain team join --help")
     for name, entry in (data.get("sources") or {}).items():
         where = f"source {name!r}"
         rules = _OF_SOURCES.get(name, {})

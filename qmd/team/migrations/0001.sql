@@ -1,0 +1,465 @@
+-- The first version of a space. It runs with the space's schema alone as the search path, so that no function finds what
+-- somebody else put into another schema; @vector@ is the schema of pgvector. docs/team.md explains the tables.
+-- A unit is a collection of one owner, and what members are granted. Every table with content has its unit, and a policy
+-- of row security on it. A member is the role that logged in, `session_user`, whatever SET ROLE says.
+
+CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
+
+CREATE TABLE members (
+  name text PRIMARY KEY,
+  role text NOT NULL CHECK (role IN ('admin', 'member')),
+  admitted_at timestamptz NOT NULL DEFAULT now(),
+  joined_at timestamptz,
+  seen_at timestamptz,
+  policy int,
+  client text
+);
+CREATE TABLE groups (
+  name text NOT NULL,
+  member text NOT NULL REFERENCES members ON DELETE CASCADE,
+  PRIMARY KEY (name, member)
+);
+
+CREATE TABLE units (
+  id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  owner text NOT NULL REFERENCES members ON DELETE CASCADE,
+  collection text NOT NULL,
+  trust text NOT NULL,
+  code_share real NOT NULL DEFAULT 0,
+  policy int NOT NULL,
+  pushed_at timestamptz,
+  -- Kept by the triggers below.
+  documents bigint NOT NULL DEFAULT 0,
+  document_tokens bigint NOT NULL DEFAULT 0,
+  passages bigint NOT NULL DEFAULT 0,
+  passage_tokens bigint NOT NULL DEFAULT 0,
+  UNIQUE (owner, collection)
+);
+-- A row that does not allow outranks all that do. `origin` is what made the row: the setting `share`, or a command.
+CREATE TABLE grants (
+  unit int NOT NULL REFERENCES units ON DELETE CASCADE,
+  kind text NOT NULL CHECK (kind IN ('team', 'member', 'group')),
+  grantee text NOT NULL,
+  allowed boolean NOT NULL DEFAULT true,
+  origin text NOT NULL CHECK (origin IN ('share', 'verb')),
+  granted_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (unit, kind, grantee)
+);
+
+CREATE TABLE documents (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  unit int NOT NULL REFERENCES units ON DELETE CASCADE,
+  device text NOT NULL,
+  path text NOT NULL,
+  title text NOT NULL,
+  hash text NOT NULL,
+  date bigint NOT NULL,
+  ended bigint NOT NULL,
+  dated boolean NOT NULL,
+  fields jsonb NOT NULL,
+  policy int NOT NULL,
+  text text NOT NULL,
+  starts bytea NOT NULL,
+  passages int NOT NULL,
+  tokens int NOT NULL,
+  title_terms tsvector NOT NULL,
+  pushed_at timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (unit, path),
+  UNIQUE (id, unit)
+);
+CREATE INDEX documents_ended ON documents (ended DESC);
+CREATE INDEX documents_hash ON documents (hash);
+CREATE INDEX documents_title ON documents USING gin (title_terms) WITH (fastupdate = off);
+
+CREATE TABLE passages (
+  document bigint NOT NULL,
+  number int NOT NULL,
+  unit int NOT NULL,
+  tokens int NOT NULL,
+  body tsvector NOT NULL,
+  words tsvector NOT NULL,
+  PRIMARY KEY (document, number),
+  FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
+);
+-- A tsvector of a passage has about 2 kB: in the row it is read with it, without a look into another table.
+ALTER TABLE passages ALTER COLUMN body SET STORAGE MAIN, ALTER COLUMN words SET STORAGE MAIN;
+ALTER TABLE passages SET (toast_tuple_target = 8160);
+CREATE INDEX passages_terms ON passages USING gin (body, words) WITH (fastupdate = off) WHERE number >= 0;
+CREATE INDEX passages_unit ON passages (unit);
+
+CREATE TABLE terms (
+  unit int NOT NULL REFERENCES units ON DELETE CASCADE,
+  stem text COLLATE "C" NOT NULL,
+  passages bigint NOT NULL,
+  PRIMARY KEY (stem, unit)
+) WITH (fillfactor = 80);
+CREATE INDEX terms_unit ON terms (unit);
+
+CREATE TABLE spaces (
+  id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  provider text NOT NULL,
+  model text NOT NULL,
+  dimensions int NOT NULL CHECK (dimensions BETWEEN 1 AND 4000),
+  fingerprint text NOT NULL,
+  layout text NOT NULL,
+  UNIQUE (fingerprint, layout, provider, model)
+);
+CREATE TABLE embedded (
+  document bigint NOT NULL,
+  space int NOT NULL REFERENCES spaces ON DELETE CASCADE,
+  unit int NOT NULL,
+  chunks int NOT NULL,
+  PRIMARY KEY (document, space),
+  FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
+);
+CREATE TABLE vectors (
+  space int NOT NULL REFERENCES spaces ON DELETE CASCADE,
+  document bigint NOT NULL,
+  seq int NOT NULL,
+  unit int NOT NULL,
+  kind int NOT NULL,
+  start int NOT NULL,
+  "end" int NOT NULL,
+  embedding @vector@.halfvec NOT NULL,
+  PRIMARY KEY (space, document, seq),
+  FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
+);
+CREATE INDEX vectors_document ON vectors (document);
+
+-- What was forgotten, without its name: the SHA-256 of `tombstone(…)`.
+CREATE TABLE tombstones (
+  owner text NOT NULL REFERENCES members ON DELETE CASCADE,
+  digest text NOT NULL,
+  forgotten_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (owner, digest)
+);
+
+-- Who may see and change what.
+
+CREATE FUNCTION is_member() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT EXISTS (SELECT FROM members WHERE name = session_user)
+$$;
+CREATE FUNCTION is_admin() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT EXISTS (SELECT FROM members WHERE name = session_user AND role = 'admin')
+$$;
+CREATE FUNCTION own() RETURNS int[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT coalesce(array_agg(id), '{}') FROM units WHERE owner = session_user
+$$;
+CREATE FUNCTION reaches(who text, kind text, grantee text) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+  SELECT CASE kind
+    WHEN 'team' THEN true
+    WHEN 'member' THEN grantee = who
+    ELSE EXISTS (SELECT FROM groups g WHERE g.name = grantee AND g.member = who)
+  END
+$$;
+CREATE FUNCTION visible_to(who text) RETURNS int[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT coalesce(array_agg(u.id), '{}') FROM units u
+  WHERE EXISTS (SELECT FROM members m WHERE m.name = who) AND (
+    u.owner = who
+    OR (SELECT bool_and(g.allowed) FROM grants g WHERE g.unit = u.id AND reaches(who, g.kind, g.grantee))
+  )
+$$;
+CREATE FUNCTION visible() RETURNS int[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT visible_to(session_user)
+$$;
+CREATE FUNCTION tombstone(owner text, collection text, path text) RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path FROM CURRENT AS $$
+  SELECT encode(sha256(convert_to(owner || E'\n' || collection || E'\n' || path, 'UTF8')), 'hex')
+$$;
+
+ALTER TABLE meta ENABLE ROW LEVEL SECURITY;
+ALTER TABLE members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE groups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE units ENABLE ROW LEVEL SECURITY;
+ALTER TABLE grants ENABLE ROW LEVEL SECURITY;
+ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE passages ENABLE ROW LEVEL SECURITY;
+ALTER TABLE terms ENABLE ROW LEVEL SECURITY;
+ALTER TABLE spaces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE embedded ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vectors ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tombstones ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY seen ON meta FOR SELECT USING ((SELECT is_member()));
+CREATE POLICY seen ON members FOR SELECT USING ((SELECT is_member()));
+CREATE POLICY seen ON groups FOR SELECT USING ((SELECT is_member()));
+CREATE POLICY seen ON spaces FOR SELECT USING ((SELECT is_member()));
+CREATE POLICY made ON spaces FOR INSERT WITH CHECK ((SELECT is_member()));
+
+CREATE POLICY seen ON units FOR SELECT USING (id = ANY ((SELECT visible())::int[]) OR owner = session_user);
+CREATE POLICY made ON units FOR INSERT WITH CHECK (owner = session_user AND (SELECT is_member()));
+CREATE POLICY changed ON units FOR UPDATE USING (owner = session_user) WITH CHECK (owner = session_user);
+CREATE POLICY removed ON units FOR DELETE USING (owner = session_user);
+
+CREATE POLICY owned ON grants USING (unit = ANY ((SELECT own())::int[])) WITH CHECK (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY seen ON documents FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
+CREATE POLICY made ON documents FOR INSERT WITH CHECK (unit = ANY ((SELECT own())::int[]));
+CREATE POLICY changed ON documents FOR UPDATE USING (unit = ANY ((SELECT own())::int[]))
+  WITH CHECK (unit = ANY ((SELECT own())::int[]));
+CREATE POLICY removed ON documents FOR DELETE USING (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY seen ON passages FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
+CREATE POLICY made ON passages FOR INSERT WITH CHECK (unit = ANY ((SELECT own())::int[]));
+CREATE POLICY removed ON passages FOR DELETE USING (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY seen ON terms FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
+
+CREATE POLICY seen ON embedded FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
+CREATE POLICY made ON embedded FOR INSERT WITH CHECK (unit = ANY ((SELECT own())::int[]));
+CREATE POLICY removed ON embedded FOR DELETE USING (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY seen ON vectors FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
+CREATE POLICY made ON vectors FOR INSERT WITH CHECK (unit = ANY ((SELECT own())::int[]));
+CREATE POLICY removed ON vectors FOR DELETE USING (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY owned ON tombstones FOR SELECT USING (owner = session_user);
+CREATE POLICY made ON tombstones FOR INSERT WITH CHECK (owner = session_user AND (SELECT is_member()));
+
+-- Rules that hold whatever a client sends.
+
+CREATE FUNCTION check_unit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE minimum int := (SELECT value::int FROM meta WHERE key = 'policy');
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    minimum := greatest(minimum, OLD.policy);
+  END IF;
+  IF NEW.policy < minimum THEN
+    RAISE EXCEPTION 'redaction policy % is older than %', NEW.policy, minimum USING ERRCODE = 'BR001';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER checked BEFORE INSERT OR UPDATE OF policy ON units FOR EACH ROW EXECUTE FUNCTION check_unit();
+
+CREATE FUNCTION check_document() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  home units%ROWTYPE;
+  minimum int := (SELECT value::int FROM meta WHERE key = 'policy');
+BEGIN
+  SELECT * INTO home FROM units WHERE id = NEW.unit;
+  minimum := greatest(minimum, home.policy);
+  IF NEW.policy < minimum THEN
+    RAISE EXCEPTION 'redaction policy % is older than %', NEW.policy, minimum USING ERRCODE = 'BR001';
+  END IF;
+  IF TG_OP = 'INSERT' AND EXISTS (
+    SELECT FROM tombstones t WHERE t.owner = home.owner AND t.digest = tombstone(home.owner, home.collection, NEW.path)
+  ) THEN
+    RAISE EXCEPTION 'the document was forgotten' USING ERRCODE = 'BR002';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER checked BEFORE INSERT OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION check_document();
+
+-- Statistics. Two writers of one unit take turns, so that neither waits for the other's rows in another order.
+
+CREATE FUNCTION lock_units(units int[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE each int;
+BEGIN
+  FOR each IN SELECT DISTINCT u FROM unnest(units) u ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(hashtext(current_schema()), each);
+  END LOOP;
+END $$;
+
+CREATE FUNCTION passages_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
+  INSERT INTO terms AS t (unit, stem, passages)
+    SELECT p.unit, l.stem, count(*)
+    FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
+    WHERE p.number >= 0 GROUP BY 1, 2
+    ON CONFLICT (stem, unit) DO UPDATE SET passages = t.passages + excluded.passages;
+  UPDATE units u SET passages = u.passages + c.rows, passage_tokens = u.passage_tokens + c.tokens
+    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed WHERE number >= 0 GROUP BY 1) c
+    WHERE u.id = c.unit;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_in AFTER INSERT ON passages REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION passages_added();
+
+CREATE FUNCTION passages_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
+  WITH gone AS (
+    SELECT p.unit, l.stem, count(*) AS passages
+    FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
+    WHERE p.number >= 0 GROUP BY 1, 2
+  ), emptied AS (
+    DELETE FROM terms t USING gone g WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages <= g.passages
+  )
+  UPDATE terms t SET passages = t.passages - g.passages FROM gone g
+    WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages > g.passages;
+  UPDATE units u SET passages = u.passages - c.rows, passage_tokens = u.passage_tokens - c.tokens
+    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed WHERE number >= 0 GROUP BY 1) c
+    WHERE u.id = c.unit;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_out AFTER DELETE ON passages REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION passages_removed();
+
+CREATE FUNCTION documents_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
+  UPDATE units u SET documents = u.documents + c.rows, document_tokens = u.document_tokens + c.tokens
+    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed GROUP BY 1) c WHERE u.id = c.unit;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_in AFTER INSERT ON documents REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION documents_added();
+
+CREATE FUNCTION documents_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
+  UPDATE units u SET documents = u.documents - c.rows, document_tokens = u.document_tokens - c.tokens
+    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed GROUP BY 1) c WHERE u.id = c.unit;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_out AFTER DELETE ON documents REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION documents_removed();
+
+-- Searching. Row security comes before every condition that is not leakproof, and `@@` is not: no index would be used.
+-- So these run as the owner of the tables, and apply the same condition themselves.
+
+CREATE FUNCTION matching_passages(q tsquery, among int[] DEFAULT NULL)
+RETURNS TABLE (document bigint, number int, unit int, tokens int, body tsvector, words tsvector)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE allowed int[] := visible();
+BEGIN
+  RETURN QUERY SELECT p.document, p.number, p.unit, p.tokens, p.body, p.words FROM passages p
+    WHERE p.number >= 0 AND (p.body @@ q OR p.words @@ q) AND p.unit = ANY (allowed)
+    AND (among IS NULL OR p.unit = ANY (among));
+END $$;
+CREATE FUNCTION matching_titles(q tsquery) RETURNS TABLE (document bigint, unit int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE allowed int[] := visible();
+BEGIN
+  RETURN QUERY SELECT d.id, d.unit FROM documents d WHERE d.title_terms @@ q AND d.unit = ANY (allowed);
+END $$;
+
+-- Members and what they do. Only these functions change members and groups.
+
+CREATE FUNCTION require_admin() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NOT is_admin() THEN
+    RAISE EXCEPTION '% is no admin of this space', session_user USING ERRCODE = 'BR003';
+  END IF;
+END $$;
+CREATE FUNCTION member_role() RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
+  SELECT value FROM meta WHERE key = 'group_role'
+$$;
+CREATE FUNCTION admit(who text, as_role text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM require_admin();
+  IF EXISTS (SELECT FROM groups WHERE name = who) THEN
+    RAISE EXCEPTION 'a group is called %', who USING ERRCODE = 'BR004';
+  END IF;
+  EXECUTE format('GRANT %I TO %I', member_role(), who);
+  INSERT INTO members (name, role) VALUES (who, as_role) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
+END $$;
+CREATE FUNCTION expel(who text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  gone bigint;
+  mine int[] := (SELECT coalesce(array_agg(id), '{}') FROM units WHERE owner = who);
+BEGIN
+  IF who <> session_user THEN
+    PERFORM require_admin();
+  END IF;
+  IF NOT EXISTS (SELECT FROM members WHERE name <> who AND role = 'admin')
+     AND EXISTS (SELECT FROM members WHERE name = who AND role = 'admin') THEN
+    RAISE EXCEPTION 'the last admin stays' USING ERRCODE = 'BR004';
+  END IF;
+  DELETE FROM passages WHERE unit = ANY (mine);
+  DELETE FROM documents WHERE unit = ANY (mine);
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  DELETE FROM units WHERE owner = who;
+  DELETE FROM grants WHERE kind = 'member' AND grantee = who;
+  DELETE FROM members WHERE name = who;
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = who) THEN
+    EXECUTE format('REVOKE %I FROM %I', member_role(), who);
+  END IF;
+  RETURN gone;
+END $$;
+CREATE FUNCTION group_add(team text, who text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM require_admin();
+  IF team = 'team' OR EXISTS (SELECT FROM members WHERE name = team) THEN
+    RAISE EXCEPTION 'a member is called %', team USING ERRCODE = 'BR004';
+  END IF;
+  INSERT INTO groups VALUES (team, who) ON CONFLICT DO NOTHING;
+END $$;
+CREATE FUNCTION group_remove(team text, who text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM require_admin();
+  DELETE FROM groups WHERE name = team AND member = who;
+END $$;
+CREATE FUNCTION require_policy(minimum int) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM require_admin();
+  UPDATE meta SET value = greatest(value::int, minimum)::text WHERE key = 'policy';
+END $$;
+CREATE FUNCTION seen(version text, at_policy int) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  UPDATE members SET joined_at = coalesce(joined_at, now()), seen_at = now(), client = version, policy = at_policy
+  WHERE name = session_user
+$$;
+
+-- For a proof of forgetting: what the tables hold of paths of an own unit, whoever may see it, and how many members could.
+CREATE FUNCTION proof(of_unit int, paths text[])
+RETURNS TABLE (documents bigint, passages bigint, vectors bigint, readers bigint, miscounted bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NOT of_unit = ANY (own()) THEN
+    RAISE EXCEPTION 'unit % is of another member', of_unit USING ERRCODE = 'BR003';
+  END IF;
+  RETURN QUERY
+    WITH held AS (SELECT d.id FROM documents d WHERE d.unit = of_unit AND d.path = ANY (paths))
+    SELECT (SELECT count(*) FROM held),
+      (SELECT count(*) FROM passages p WHERE p.document IN (SELECT id FROM held)),
+      (SELECT count(*) FROM vectors v WHERE v.document IN (SELECT id FROM held)),
+      (SELECT count(*) FROM members m WHERE EXISTS (SELECT FROM held) AND of_unit = ANY (visible_to(m.name))),
+      (SELECT abs(u.documents - (SELECT count(*) FROM documents d WHERE d.unit = of_unit))
+        + abs(u.passages - (SELECT count(*) FROM passages p WHERE p.unit = of_unit AND p.number >= 0))
+       FROM units u WHERE u.id = of_unit);
+END $$;
+
+-- Terms whose count is not that of the passages: 0 rows. It reads all of an own unit.
+CREATE FUNCTION miscounted_terms(of_unit int) RETURNS TABLE (stem text, held bigint, counted bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF NOT of_unit = ANY (own()) THEN
+    RAISE EXCEPTION 'unit % is of another member', of_unit USING ERRCODE = 'BR003';
+  END IF;
+  RETURN QUERY
+    WITH real AS (
+      SELECT l.stem COLLATE "C" AS stem, count(*) AS passages
+      FROM passages p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
+      WHERE p.number >= 0 AND p.unit = of_unit GROUP BY 1
+    ), kept AS (SELECT t.stem, t.passages FROM terms t WHERE t.unit = of_unit)
+    SELECT coalesce(r.stem, k.stem), coalesce(k.passages, 0), coalesce(r.passages, 0)
+    FROM real r FULL JOIN kept k ON k.stem = r.stem WHERE k.passages IS DISTINCT FROM r.passages;
+END $$;
+
+-- An approximate index over the vectors of a space, once an exact look at all of them takes too long.
+CREATE FUNCTION tend(minimum bigint) RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  each spaces%ROWTYPE;
+  home text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+                WHERE e.extname = 'vector');
+  made int := 0;
+BEGIN
+  IF NOT is_member() OR NOT pg_try_advisory_xact_lock(hashtext(current_schema()), 0) THEN
+    RETURN 0;
+  END IF;
+  FOR each IN SELECT * FROM spaces LOOP
+    IF to_regclass(format('vectors_space_%s', each.id)) IS NULL
+       AND (SELECT count(*) FROM (SELECT FROM vectors v WHERE v.space = each.id LIMIT minimum) s) >= minimum THEN
+      EXECUTE format(
+        'CREATE INDEX vectors_space_%s ON vectors USING hnsw ((embedding::%s.halfvec(%s)) %s.halfvec_l2_ops) WHERE space = %s',
+        each.id, home, each.dimensions, home, each.id);
+      made := made + 1;
+    END IF;
+  END LOOP;
+  RETURN made;
+END $$;

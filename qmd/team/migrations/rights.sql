@@ -1,0 +1,27 @@
+-- What the role of the members may do. It runs after each migration, with the role in the setting `brain.group_role`.
+-- Triggers and foreign keys run as the owner of the tables.
+DO $$
+DECLARE
+  team text := quote_ident(current_setting('brain.group_role'));
+  home text := quote_ident(current_schema());
+BEGIN
+  EXECUTE format('REVOKE ALL ON SCHEMA %s FROM PUBLIC', home);
+  EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %s FROM PUBLIC, %s', home, team);
+  EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %s FROM PUBLIC, %s', home, team);
+  EXECUTE format('GRANT USAGE ON SCHEMA %s TO %s', home, team);
+  EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s', home, team);
+  EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %s TO %s', home, team);
+  EXECUTE format('REVOKE EXECUTE ON FUNCTION visible_to(text), reaches(text, text, text) FROM %s', team);
+  EXECUTE format('GRANT INSERT (owner, collection, trust, code_share, policy) ON units TO %s', team);
+  EXECUTE format('GRANT UPDATE (trust, code_share, policy, pushed_at) ON units TO %s', team);
+  EXECUTE format('GRANT DELETE ON units TO %s', team);
+  EXECUTE format('GRANT INSERT, UPDATE, DELETE ON grants TO %s', team);
+  EXECUTE format('GRANT INSERT, DELETE ON documents, passages, embedded, vectors TO %s', team);
+  EXECUTE format('GRANT UPDATE (policy, device, pushed_at) ON documents TO %s', team);
+  EXECUTE format('GRANT INSERT (provider, model, dimensions, fingerprint, layout) ON spaces TO %s', team);
+  EXECUTE format('GRANT INSERT (owner, digest) ON tombstones TO %s', team);
+  IF current_setting('server_version_num')::int >= 170000 THEN
+    -- What was forgotten leaves the files of the tables by VACUUM.
+    EXECUTE format('GRANT MAINTAIN ON documents, passages, terms, embedded, vectors TO %s', team);
+  END IF;
+END $$;

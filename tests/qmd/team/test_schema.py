@@ -1,0 +1,298 @@
+"""A space on PostgreSQL: made once, brought forward in one transaction; nobody sees what is not theirs."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bench.postgres import Server, Space
+from core.errors import BadInput, EngineMissing, Refused
+from core.version import REDACTION
+from qmd.team import connection, schema
+
+
+@pytest.fixture
+def space(postgres: Server) -> Iterator[Space]:
+    made = postgres.space("mira", "leo", "ines")
+    yield made
+    made.drop()
+
+
+def _unit(writer: psycopg.Connection, collection: str = "brain", policy: int = REDACTION) -> int:
+    row = writer.execute(
+        "INSERT INTO units (owner, collection, trust, policy) VALUES (session_user, %s, 'session', %s) RETURNING id",
+        (collection, policy),
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _put(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: int = REDACTION) -> int:
+    row = writer.execute(
+        "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
+        " passages, tokens, title_terms) VALUES (%s, 'd', %s, 't', 'h', 1, 2, true, '{}', %s, %s, '', 1, 7, '')"
+        " RETURNING id",
+        (unit, path, policy, stems),
+    ).fetchone()
+    assert row is not None
+    writer.execute(
+        "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, 0, %s, 5, %s, '')",
+        (row[0], unit, " ".join(f"'{stem}':{place}" for place, stem in enumerate(stems.split(), 1))),
+    )
+    return int(row[0])
+
+
+def _share(owner: psycopg.Connection, unit: int, kind: str, grantee: str, allowed: bool = True) -> None:
+    owner.execute(
+        "INSERT INTO grants (unit, kind, grantee, allowed, origin) VALUES (%s, %s, %s, %s, 'verb')"
+        " ON CONFLICT (unit, kind, grantee) DO UPDATE SET allowed = excluded.allowed",
+        (unit, kind, grantee, allowed),
+    )
+
+
+def _attempt(member: psycopg.Connection, statement: str) -> int | str | None:
+    """Return how many rows a statement changed or read, or the state with which PostgreSQL refused it."""
+    try:
+        return member.execute(statement.encode()).rowcount
+    except psycopg.Error as error:
+        return error.sqlstate
+
+
+def _seen(reader: psycopg.Connection) -> list[list[tuple[object, ...]]]:
+    """Return what a member sees by every way there is: rows, counts, terms, and the functions of a search."""
+    queries = (
+        "SELECT text FROM documents ORDER BY 1",
+        "SELECT body::text FROM passages ORDER BY 1",
+        "SELECT stem, sum(passages)::int FROM terms GROUP BY 1 ORDER BY 1",
+        "SELECT collection, documents, passages FROM units ORDER BY 1",
+        "SELECT body::text FROM matching_passages('amber | cobalt') ORDER BY 1",
+    )
+    return [reader.execute(query).fetchall() for query in queries]
+
+
+_NOTHING: list[list[tuple[object, ...]]] = [[], [], [], [], []]
+_ALL = [
+    [("amber lamp",)],
+    [("'amber':1 'lamp':2",)],
+    [("amber", 1), ("lamp", 1)],
+    [("brain", 1, 1)],
+    [("'amber':1 'lamp':2",)],
+]
+
+
+def test_a_member_sees_nothing_before_it_is_granted_and_nothing_after_it_is_revoked(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_reader(space.engine("leo"), 10) as leo,
+        connection.open_reader(space.engine("ada"), 10) as admin,
+    ):
+        unit = _unit(mira)
+        _put(mira, unit, "a.md", "amber lamp")
+        assert _seen(mira) == _ALL
+        assert _seen(leo) == _seen(admin) == _NOTHING
+        _share(mira, unit, "member", "leo")
+        assert (_seen(leo), _seen(admin)) == (_ALL, _NOTHING)
+        _share(mira, unit, "team", "team")
+        assert _seen(admin) == _ALL
+        _share(mira, unit, "member", "leo", allowed=False)
+        assert (_seen(leo), _seen(admin)) == (_NOTHING, _ALL)
+
+
+def test_a_group_is_granted_and_left(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("ada"), 10) as admin,
+        connection.open_reader(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira)
+        _put(mira, unit, "a.md", "amber lamp")
+        _share(mira, unit, "group", "ops")
+        assert _seen(leo) == _NOTHING
+        admin.execute("SELECT group_add('ops', 'leo')")
+        assert _seen(leo) == _ALL
+        admin.execute("SELECT group_remove('ops', 'leo')")
+        assert _seen(leo) == _NOTHING
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE documents SET policy = 99 WHERE unit = {unit}",
+        "DELETE FROM documents WHERE unit = {unit}",
+        "DELETE FROM passages WHERE unit = {unit}",
+        "DELETE FROM units WHERE id = {unit}",
+        "INSERT INTO grants (unit, kind, grantee, origin) VALUES ({unit}, 'member', 'leo', 'verb')",
+        "INSERT INTO passages SELECT 1, 5, {unit}, 1, '', ''",
+        "INSERT INTO units (owner, collection, trust, policy) VALUES ('mira', 'x', 'note', 99)",
+        "UPDATE units SET owner = 'leo' WHERE id = {unit}",
+        "INSERT INTO terms VALUES ({unit}, 'amber', 5)",
+        "INSERT INTO members (name, role) VALUES ('leo', 'admin')",
+        "UPDATE members SET role = 'admin'",
+        "SELECT admit('leo', 'admin')",
+        "SELECT group_add('ops', 'leo')",
+        "SELECT expel('mira')",
+        "SELECT require_policy(99)",
+        "SELECT * FROM proof({unit}, ARRAY['a.md'])",
+        "SELECT * FROM miscounted_terms({unit})",
+        "SELECT visible_to('mira')",
+        "CREATE TABLE other (a int)",
+        "CREATE FUNCTION visible_to(name) RETURNS int[] LANGUAGE sql AS $$ SELECT ARRAY[{unit}] $$",
+        "SET SESSION AUTHORIZATION mira",
+        "SET ROLE mira",
+        "UPDATE meta SET value = '0'",
+    ],
+)
+def test_a_member_changes_and_learns_nothing_of_anothers(space: Space, statement: str) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira)
+        _put(mira, unit, "a.md", "amber lamp")
+        assert _attempt(leo, statement.format(unit=unit)) in (0, "42501", "BR003", "23503")
+        assert (_seen(leo), _seen(mira)) == (_NOTHING, _ALL)
+
+
+def test_a_condition_of_the_members_own_sees_no_row_that_is_hidden(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("leo"), 10) as leo,
+    ):
+        _put(mira, _unit(mira), "a.md", "amber lamp")
+        leo.execute(
+            "CREATE FUNCTION pg_temp.shout(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS"
+            " $$ BEGIN RAISE EXCEPTION 'saw %', $1; END $$"
+        )
+        assert leo.execute("SELECT * FROM documents WHERE pg_temp.shout(text)").fetchall() == []
+        assert leo.execute("SELECT * FROM terms WHERE pg_temp.shout(stem)").fetchall() == []
+
+
+def test_an_older_policy_is_refused_by_the_database(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        with pytest.raises(psycopg.Error, match="older than") as refused:
+            _unit(mira, policy=REDACTION - 1)
+        assert isinstance(connection.translated(refused.value), Refused)
+        unit = _unit(mira, policy=REDACTION + 1)
+        with pytest.raises(psycopg.Error, match="older than"):
+            _put(mira, unit, "a.md", "amber", policy=REDACTION)
+        with pytest.raises(psycopg.Error, match="older than"):
+            mira.execute("UPDATE units SET policy = %s", (REDACTION,))
+        with connection.open_writer(space.engine("ada"), 10) as admin:
+            admin.execute("SELECT require_policy(%s)", (REDACTION + 2,))
+        with pytest.raises(psycopg.Error, match="older than"):
+            _put(mira, unit, "a.md", "amber", policy=REDACTION + 1)
+        assert mira.execute("SELECT count(*) FROM documents").fetchone() == (0,)
+
+
+def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = _unit(mira)
+    words = ["amber lamp", "lamp lamp cobalt", "amber cobalt reed", "reed"]
+
+    def write(name: str) -> None:
+        with connection.open_writer(space.engine("mira"), 10) as writer:
+            for turn in range(12):
+                with writer.transaction():
+                    _put(writer, unit, f"{name}{turn}.md", words[turn % 4])
+                    if turn % 3 == 2:
+                        writer.execute("DELETE FROM documents WHERE path = %s", (f"{name}{turn - 1}.md",))
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "xyz"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        assert mira.execute("SELECT * FROM miscounted_terms(%s)", (unit,)).fetchall() == []
+        row = mira.execute("SELECT * FROM proof(%s, ARRAY['x0.md'])", (unit,)).fetchone()
+        assert row == (1, 1, 0, 1, 0)
+        assert mira.execute("SELECT documents, document_tokens, passages, passage_tokens FROM units").fetchone() == (
+            24, 168, 24, 120,
+        )  # fmt: skip
+        mira.execute("DELETE FROM documents")
+        assert mira.execute("SELECT count(*) FROM terms").fetchone() == (0,)
+
+
+def test_two_who_make_a_space_at_once_make_one(postgres: Server) -> None:
+    place = postgres.database()
+    found: list[tuple[int | None, int]] = []
+
+    def make() -> None:
+        with connection.connect(place.engine("ada"), 10) as one:
+            found.append(schema.migrate(one, "team", REDACTION))
+
+    threads = [threading.Thread(target=make) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    newest = schema.latest()
+    assert sorted(before or 0 for before, _ in found) == [0, newest, newest]
+    assert {after for _, after in found} == {newest}
+    place.drop()
+
+
+def test_a_migration_that_fails_leaves_the_space_as_it_was(
+    space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "migrations"
+    shutil.copytree(schema._FOLDER, folder)
+    (folder / "0900.sql").write_text("CREATE TABLE more (a int);")
+    (folder / "0901.sql").write_text("CREATE TABLE even_more (a int); SELECT 1 / 0;")
+    monkeypatch.setattr(schema, "_FOLDER", folder)
+    with connection.connect(space.engine("ada"), 10) as admin:
+        with pytest.raises(psycopg.Error, match="division by zero"):
+            schema.migrate(admin, space.name, REDACTION)
+        assert schema.version(admin, space.name) == 1
+        (folder / "0901.sql").unlink()
+        assert schema.migrate(admin, space.name, REDACTION) == (1, 900)
+    # A table of a migration has the rights of all others.
+    with connection.open_reader(space.engine("leo"), 10) as leo:
+        assert leo.execute("SELECT * FROM more").fetchall() == []
+    # The program before it goes on with the space, and leaves it as it is.
+    monkeypatch.undo()
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        _put(mira, _unit(mira), "a.md", "amber lamp")
+        assert _seen(mira) == _ALL
+    with connection.connect(space.engine("ada"), 10) as admin:
+        assert schema.migrate(admin, space.name, REDACTION) == (900, 900)
+
+
+def test_a_space_that_needs_a_newer_program_says_so(space: Space) -> None:
+    with space.superuser() as root:
+        root.execute("UPDATE meta SET value = '900' WHERE key IN ('needs', 'schema')")
+    with pytest.raises(Refused, match="newer version of Brain"):
+        connection.open_reader(space.engine("mira"), 10)
+    with connection.connect(space.engine("ada"), 10) as admin, pytest.raises(Refused, match="newer version"):
+        schema.migrate(admin, space.name, REDACTION)
+
+
+def test_a_role_without_the_right_makes_no_space(postgres: Server) -> None:
+    place = postgres.database("mira")
+    with connection.connect(place.engine("mira"), 10) as mira, pytest.raises(BadInput, match="may not make the space"):
+        schema.migrate(mira, "team", REDACTION)
+    place.drop()
+
+
+def test_who_left_sees_nothing_and_leaves_nothing(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_reader(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira)
+        _put(mira, unit, "a.md", "amber lamp")
+        _share(mira, unit, "team", "team")
+        assert _seen(leo) == _ALL
+        assert mira.execute("SELECT expel('mira')").fetchone() == (1,)
+        assert _seen(leo) == _NOTHING
+        home = f'"{schema.schema_name(space.name)}"'
+        assert _attempt(mira, f"SELECT * FROM {home}.documents") == "42501"
+    with pytest.raises(EngineMissing, match="no space"):
+        connection.open_writer(space.engine("mira"), 10)
+    with connection.open_writer(space.engine("ada"), 10) as admin, pytest.raises(psycopg.Error, match="last admin"):
+        admin.execute("SELECT expel('ada')")

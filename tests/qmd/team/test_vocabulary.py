@@ -1,0 +1,94 @@
+"""PostgreSQL has the tokens, places and counts of SQLite's full text, whatever the text is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bench.postgres import Server
+from qmd.index import derived, schema
+from qmd.index.terms import Analyzer, spaced_out
+from qmd.team import vocabulary
+
+_TEXTS = st.text(st.characters(codec="utf-8"), max_size=400) | st.text("ab C1_-./\n'\\:東京ー\0", max_size=400)
+
+
+def _index(title: str, text: str) -> tuple[apsw.Connection, vocabulary.Indexed]:
+    connection = apsw.Connection(":memory:")
+    schema.ensure(connection)
+    return connection, vocabulary.index(Analyzer(connection), "brain", "a/b-c.md", title, text)
+
+
+@given(title=_TEXTS, text=_TEXTS)
+@example(title="getUserName", text="---\ntitle: x\n---\nHTTPServer talks to getUserName\n" * 40)
+@example(title="", text="x" * 5000)
+def test_lengths_and_frequencies_are_those_of_fts5(title: str, text: str) -> None:
+    connection, indexed = _index(title, text)
+    bounds, bodies, inner = derived.split(text)
+    assert indexed.starts == bounds
+    connection.execute(
+        "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(1, ?, ?, ?)",
+        tuple(map(spaced_out, ("brain/a/b-c.md", title, text))),
+    )
+    for row in zip(range(1, 10_000), bodies, inner, strict=False):
+        connection.execute("INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)", row)
+    # https://sqlite.org/fts5.html#the_columnsize_option: the sizes of all columns as varints.
+    assert indexed.tokens == _size(connection, "documents_fts", 1)
+    for each in indexed.passages:
+        if each.number >= 0:
+            assert each.tokens == _size(connection, "brain_passages", each.number + 1)
+    found: Any = connection.execute("SELECT term, doc FROM brain_terms").fetchall()
+    counted: dict[str, int] = {}
+    passages = [each for each in indexed.passages if each.number >= 0]
+    for each in passages:
+        for stem in {*_parse(each.body), *_parse(each.words)}:
+            counted[stem] = counted.get(stem, 0) + 1
+    assert counted == {str(stem).replace("\0", "\ufffd")[:2000]: count for stem, count in found}
+
+
+def _size(connection: apsw.Connection, table: str, row: int) -> int:
+    """Return how many tokens a row of a full-text table has."""
+    (raw,) = connection.execute(f"SELECT sz FROM {table}_docsize WHERE id = ?", (row,)).fetchone() or (b"",)
+    total = value = 0
+    for byte in bytes(raw):
+        value = value << 7 | byte & 127
+        if byte < 128:
+            total, value = total + value, 0
+    return total
+
+
+def _parse(vector: str) -> dict[str, list[int]]:
+    """Return the places of each stem of a tsvector as ``vector`` writes it."""
+    found: dict[str, list[int]] = {}
+    rest = vector
+    while rest:
+        assert rest[0] == "'"
+        at, stem = 1, ""
+        while rest[at] != "'" or rest[at + 1] == "'":
+            at += rest[at] in "'\\"
+            stem += rest[at]
+            at += 1
+        places, _, rest = rest[at + 2 :].partition(" ")
+        found[stem] = [int(place) for place in places.split(",")]
+    return found
+
+
+@pytest.mark.parametrize("stem", ["it's", "a\\b", "'", "\\", "東京", "x" * 3000, "a:1", " "])
+def test_postgresql_reads_the_stems_that_were_written(postgres: Server, stem: str) -> None:
+    with postgres.superuser() as connection:
+        row = connection.execute("SELECT tsvector_to_array(%s::tsvector)", (vocabulary.vector(["y", stem]),)).fetchone()
+    assert row is not None
+    assert sorted(row[0]) == sorted(["y", vocabulary.stem_key(stem)])
+
+
+def test_places_are_those_of_the_tokens_up_to_what_postgresql_holds() -> None:
+    assert vocabulary.vector(["b", "a", "b"]) == "'b':1,3 'a':2"
+    many = vocabulary.vector(["a"] * 300 + ["b"])
+    assert many.startswith("'a':1,2,3,")
+    assert many.endswith(",256 'b':301")
+    far = vocabulary.vector([f"w{number}" for number in range(17_000)])
+    assert far.endswith("'w16999':16383")
