@@ -381,6 +381,16 @@ def collections(connection: apsw.Connection) -> list[str]:
     return [str(name) for (name,) in connection.execute("SELECT DISTINCT collection FROM documents")]
 
 
+def judged(connection: apsw.Connection, collection: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield (path, hash, whether the present redaction policy hides nothing) of a collection's documents, by path."""
+    query = (
+        f"SELECT d.path, d.hash, f.policy = {REDACTION} FROM {_TABLES} WHERE d.active = 1 AND d.collection = ?"
+        " ORDER BY d.path"
+    )
+    for path, digest, clean in connection.execute(query, (collection,)):
+        yield str(path), str(digest), bool(clean)
+
+
 # Texts and passages.
 
 

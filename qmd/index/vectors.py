@@ -169,6 +169,26 @@ def put_cut(
     return identity
 
 
+def complete(connection: apsw.Connection, space: Space) -> dict[str, int]:
+    """Return the texts with all their vectors in a space: hash → cut."""
+    rows: Any = connection.execute(
+        "SELECT t.hash, t.id FROM brain_cuts t JOIN brain_embedded e ON e.cut = t.id AND e.model = ?"
+        " WHERE t.layout = ? AND e.done >= t.chunks",
+        (space.id, space.layout),
+    )
+    return dict(rows.fetchall())
+
+
+def stored(connection: apsw.Connection, space: Space, cut: int) -> list[bytes]:
+    """Return the vectors of a cut in the order of its chunks; ``vec0`` must be loaded."""
+    query = f'SELECT embedding FROM "{space.table}" WHERE rowid = ?'
+    rows: Any = connection.execute(
+        "SELECT id FROM brain_chunks WHERE id >= ? AND id < ? ORDER BY id", (cut * SPAN, (cut + 1) * SPAN)
+    ).fetchall()
+    found = [connection.execute(query, (chunk,)).get for (chunk,) in rows]
+    return [bytes(vector) for vector in found if isinstance(vector, bytes)]
+
+
 def spans(connection: apsw.Connection, cut: int) -> list[tuple[int, int, int]]:
     """Return the chunks of a cut in order: (start, end, kind)."""
     rows: Any = connection.execute(

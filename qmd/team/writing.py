@@ -1,0 +1,263 @@
+"""Documents into a space and out of it, as their owner: batches that are whole or not there.
+
+COPY does not go through row security, so rows go in by INSERT over arrays: one statement a table, and so one look at
+the statistics, however many rows there are.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qmd.team import vocabulary
+from qmd.team.vocabulary import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import psycopg
+
+    from qmd.index.spaces import Space
+    from qmd.index.terms import Analyzer
+
+_INSERT = (
+    "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
+    " passages, tokens, title_terms)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s, %s::tsvector) RETURNING id"
+)
+_PASSAGES = (
+    "INSERT INTO passages (document, number, unit, tokens, body, words)"
+    " SELECT d, n, %s, t, b::tsvector, w::tsvector"
+    " FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::text[], %s::text[]) AS x(d, n, t, b, w)"
+)
+_VECTORS = (
+    'INSERT INTO vectors (space, document, seq, unit, kind, start, "end", embedding)'
+    " SELECT %s, d, s, %s, k, a, e, v::halfvec"
+    " FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[], %s::int[], %s::text[]) AS x(d, s, k, a, e, v)"
+)
+_EMBEDDED = (
+    "INSERT INTO embedded (document, space, unit, chunks)"
+    " SELECT d, %s, %s, c FROM unnest(%s::bigint[], %s::int[]) AS x(d, c)"
+)
+
+
+class Vector(NamedTuple):
+    """A chunk of a text with its vector, int8: ``start`` and ``end`` in characters, ``kind`` as in the index."""
+
+    start: int
+    end: int
+    kind: int
+    embedding: bytes
+
+
+class Outgoing(NamedTuple):
+    """A document as it is sent: everything in it has gone through the redaction policy. Dates in epoch seconds."""
+
+    path: str
+    title: str
+    hash: str
+    date: int
+    ended: int
+    dated: bool
+    fields: dict[str, Any]
+    text: str
+    vectors: Sequence[Vector]
+
+
+class Held(NamedTuple):
+    """What a space has of a document of ours; ``embedded``: the spaces of vectors in which it is complete."""
+
+    id: int
+    hash: str
+    policy: int
+    device: str
+    embedded: frozenset[int]
+
+
+def ensure_unit(
+    connection: psycopg.Connection[Any], collection: str, trust: str, code_share: float, policy: int
+) -> int:
+    """Return the unit of an own collection, made where it is missing, now under at least ``policy``.
+
+    Raises psycopg.Error with the state ``connection.OLDER_POLICY`` if the space or the unit has a newer policy.
+    """
+    row = connection.execute(
+        "INSERT INTO units AS u (owner, collection, trust, code_share, policy) VALUES (session_user, %s, %s, %s, %s)"
+        " ON CONFLICT (owner, collection) DO UPDATE"
+        " SET trust = excluded.trust, code_share = excluded.code_share, policy = excluded.policy RETURNING id",
+        (collection, trust, code_share, policy),
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def ensure_space(connection: psycopg.Connection[Any], space: Space) -> int:
+    """Return the number that a space of vectors has at the server, noted where it is not known."""
+    what = (space.fingerprint, space.layout, space.provider, space.model)
+    query = "SELECT id FROM spaces WHERE (fingerprint, layout, provider, model) = (%s, %s, %s, %s)"
+    row = connection.execute(query, what).fetchone()
+    if row is None:
+        connection.execute(
+            "INSERT INTO spaces (fingerprint, layout, provider, model, dimensions) VALUES (%s, %s, %s, %s, %s)"
+            " ON CONFLICT DO NOTHING",
+            (*what, space.dimensions),
+        )
+        row = connection.execute(query, what).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def held(connection: psycopg.Connection[Any], unit: int) -> dict[str, Held]:
+    """Return what the space has of a unit, by path."""
+    found: dict[str, Held] = {}
+    query = (
+        "SELECT d.path, d.id, d.hash, d.policy, d.device, array_agg(e.space) FILTER (WHERE e.space IS NOT NULL)"
+        " FROM documents d LEFT JOIN embedded e ON e.document = d.id WHERE d.unit = %s GROUP BY d.id"
+    )
+    for path, document, digest, policy, device, spaces in connection.execute(query, (unit,)):
+        found[path] = Held(document, digest, policy, device, frozenset(spaces or ()))
+    return found
+
+
+def forgotten(connection: psycopg.Connection[Any], collection: str, paths: Sequence[str]) -> set[str]:
+    """Return those of an own collection's ``paths`` that were forgotten, on whichever machine."""
+    query = (
+        "SELECT p FROM unnest(%s::text[]) AS p"
+        " WHERE EXISTS (SELECT FROM tombstones t WHERE t.digest = tombstone(session_user, %s, p))"
+    )
+    return {path for (path,) in connection.execute(query, (list(paths), collection))}
+
+
+def put(
+    connection: psycopg.Connection[Any],
+    analyzer: Analyzer,
+    documents: Sequence[Outgoing],
+    *,
+    unit: int,
+    collection: str,
+    device: str,
+    policy: int,
+    space: int | None,
+) -> None:
+    """Write documents in one transaction, each in place of what the unit has at its path.
+
+    ``space`` is that of their vectors. Raises psycopg.Error, and nothing is written.
+    """
+    indexed = [vocabulary.index(analyzer, collection, each.path, each.title, each.text) for each in documents]
+    with connection.transaction():
+        connection.execute("SELECT lock_units(%s)", ([unit],))
+        _remove(connection, unit, [each.path for each in documents])
+        rows = [
+            (
+                *(unit, device, each.path, plain(each.title), each.hash, each.date, each.ended, each.dated),
+                *(plain(json.dumps(each.fields, ensure_ascii=False)).replace("\\u0000", "\\ufffd"), policy),
+                *(plain(each.text), found.starts.tobytes(), max(0, len(found.starts) - 1), found.tokens, found.title),
+            )
+            for each, found in zip(documents, indexed, strict=True)
+        ]
+        ids = list(_insert(connection, rows))
+        passages = [(document, row) for document, found in zip(ids, indexed, strict=True) for row in found.passages]
+        if passages:
+            columns = zip(*((document, *row) for document, row in passages), strict=True)
+            connection.execute(_PASSAGES, (unit, *map(list, columns)))
+        if space is not None:
+            _embed(connection, unit, space, zip(ids, (each.vectors for each in documents), strict=True))
+
+
+def _insert(connection: psycopg.Connection[Any], rows: Sequence[tuple[Any, ...]]) -> Iterator[int]:
+    with connection.cursor() as cursor:
+        cursor.executemany(_INSERT, rows, returning=True)
+        while True:
+            found = cursor.fetchone()
+            assert found is not None
+            yield int(found[0])
+            if not cursor.nextset():
+                return
+
+
+def embed(
+    connection: psycopg.Connection[Any], unit: int, space: int, found: Iterable[tuple[int, Sequence[Vector]]]
+) -> None:
+    """Add (document, vectors) to documents that are there, in one transaction, in place of older ones."""
+    rows = list(found)
+    with connection.transaction():
+        connection.execute("SELECT lock_units(%s)", ([unit],))
+        ids = [document for document, _ in rows]
+        for table in ("vectors", "embedded"):
+            connection.execute(f"DELETE FROM {table} WHERE space = %s AND document = ANY(%s)", (space, ids))
+        # Another run may have removed a document meanwhile.
+        there = {document for (document,) in connection.execute("SELECT id FROM documents WHERE id = ANY(%s)", (ids,))}
+        _embed(connection, unit, space, [row for row in rows if row[0] in there])
+
+
+def _embed(
+    connection: psycopg.Connection[Any], unit: int, space: int, found: Iterable[tuple[int, Sequence[Vector]]]
+) -> None:
+    rows = [(document, vectors) for document, vectors in found if vectors]
+    if not rows:
+        return
+    chunks = [
+        (document, seq, each.kind, each.start, each.end, str(list(memoryview(each.embedding).cast("b"))))
+        for document, vectors in rows
+        for seq, each in enumerate(vectors)
+    ]
+    connection.execute(_VECTORS, (space, unit, *map(list, zip(*chunks, strict=True))))
+    counts = [(document, len(vectors)) for document, vectors in rows]
+    connection.execute(_EMBEDDED, (space, unit, *map(list, zip(*counts, strict=True))))
+
+
+def keep(connection: psycopg.Connection[Any], unit: int, device: str, policy: int, paths: Sequence[str]) -> None:
+    """Note of documents whose text is the same that a newer policy has gone through them, or that they are of here."""
+    connection.execute(
+        "UPDATE documents SET policy = %s, device = %s WHERE unit = %s AND path = ANY(%s)"
+        " AND (policy, device) IS DISTINCT FROM (%s, %s)",
+        (policy, device, unit, list(paths), policy, device),
+    )
+
+
+def remove(connection: psycopg.Connection[Any], unit: int, paths: Sequence[str]) -> int:
+    """Remove documents of an own unit, with passages, vectors and statistics; return how many there were."""
+    with connection.transaction():
+        connection.execute("SELECT lock_units(%s)", ([unit],))
+        return _remove(connection, unit, paths)
+
+
+def _remove(connection: psycopg.Connection[Any], unit: int, paths: Sequence[str]) -> int:
+    """Remove in the caller's transaction. Passages go first: one statement looks at the statistics once."""
+    connection.execute(
+        "DELETE FROM passages WHERE document IN (SELECT id FROM documents WHERE unit = %s AND path = ANY(%s))",
+        (unit, list(paths)),
+    )
+    return connection.execute("DELETE FROM documents WHERE unit = %s AND path = ANY(%s)", (unit, list(paths))).rowcount
+
+
+def forget(connection: psycopg.Connection[Any], collection: str, paths: Sequence[str]) -> int:
+    """Remove documents of an own collection and keep them away: no machine's push brings them back.
+
+    Returns how many there were. A tombstone holds no name, and is written also for what the space does not have.
+    """
+    row = connection.execute(
+        "SELECT id FROM units WHERE owner = session_user AND collection = %s", (collection,)
+    ).fetchone()
+    with connection.transaction():
+        connection.execute(
+            "INSERT INTO tombstones (owner, digest) SELECT session_user, tombstone(session_user, %s, p)"
+            " FROM unnest(%s::text[]) AS p ON CONFLICT DO NOTHING",
+            (collection, list(paths)),
+        )
+        return _remove(connection, int(row[0]), paths) if row is not None else 0
+
+
+def share(connection: psycopg.Connection[Any], unit: int, grantees: Sequence[tuple[str, str]]) -> None:
+    """Let the setting ``share`` grant a unit to exactly these (kind, name). What commands granted or denied stays."""
+    with connection.transaction():
+        connection.execute(
+            "DELETE FROM grants WHERE unit = %s AND origin = 'share'"
+            " AND (kind, grantee) NOT IN (SELECT * FROM unnest(%s::text[], %s::text[]))",
+            (unit, [kind for kind, _ in grantees], [name for _, name in grantees]),
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "INSERT INTO grants (unit, kind, grantee, origin) VALUES (%s, %s, %s, 'share') ON CONFLICT DO NOTHING",
+                [(unit, kind, name) for kind, name in grantees],
+            )

@@ -1,0 +1,352 @@
+"""``brain team push``: the documents of shared collections to the team's store, and out of it what went here.
+
+A push compares what is here with what the server has, and sends the difference in batches that are whole or not there.
+So it is resumed by being run again, and a connection that breaks loses and doubles nothing. Each text goes through the
+present redaction policy before it leaves; the server refuses an older one. A machine removes only what it pushed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import apsw
+
+from core import clock
+from core.config import MACHINES
+from core.engine import TEAM
+from core.errors import BadInput, EngineMissing, LockContention
+from core.redaction import shown
+from core.redaction.outgoing import outgoing
+from core.text import printable
+from core.version import REDACTION
+from qmd.index import catalogue, derived, spaces, vectors
+from qmd.index.store import open_index, translate
+from qmd.index.terms import Analyzer
+from qmd.team import connection as connections
+from qmd.team import writing
+from qmd.team.writing import Held, Outgoing, Vector
+from runtime.team.state import State, lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import psycopg
+
+    from core.config import Collection, Config
+    from core.engine import Engine
+    from core.home import Home
+
+    Progress = Callable[[str, int, int], None]
+
+CONNECT_S = 10.0
+# Vectors of a space from which on the server keeps an approximate index of them.
+APPROXIMATE_FROM = 50_000
+# A batch ends with so many documents, or with so many characters of text.
+_DOCUMENTS, _CHARACTERS = 64, 2_000_000
+# So many times a push that lost its connection goes on by itself, after so many seconds and twice as many each time.
+_ATTEMPTS, _PAUSE_S = 4, 0.25
+
+
+class Sent(NamedTuple):
+    """What became of one collection. ``withheld``: names that hold a secret; ``forgotten``: paths with a tombstone."""
+
+    collection: str
+    share: list[str]
+    sent: int
+    embedded: int
+    removed: int
+    unchanged: int
+    withheld: int
+    forgotten: list[str]
+
+
+def push(home: Home, config: Config, *, progress: Progress | None = None) -> dict[str, Any]:
+    """Bring the team's store to what is shared here; return the envelope of ``brain team push``.
+
+    Raises EngineMissing without an engine or an index, or if the server stays away, Refused for an older policy,
+    BadInput for a ``share`` of nobody, LockContention.
+    """
+    engine = required(config)
+    with lock(home):
+        state = State(home)
+        state.save()
+        index = open_index(home.index)
+        try:
+            spaces.load(index) if spaces.listed(index) else None
+            for attempt in range(_ATTEMPTS):
+                try:
+                    report = _push(index, config, engine, state, progress)
+                    break
+                except (EngineMissing, LockContention):
+                    if attempt == _ATTEMPTS - 1 or (attempt == 0 and not _is_there(engine)):
+                        raise
+                    time.sleep(_PAUSE_S * 2**attempt)
+        except apsw.Error as error:
+            raise translate(error, home.index) from error
+        finally:
+            index.close()
+        state.pushed_at, state.forget = clock.now(), []
+        state.save()
+    return {"schema": 1, "ok": True, "space": engine.space, "policy": REDACTION, **report}
+
+
+def required(config: Config) -> Engine:
+    """Return the team's engine. Raises EngineMissing if the configuration has none."""
+    if config.engine is None:
+        raise EngineMissing(
+            "no team is configured", "brain team join --dsn postgresql://NAME@HOST/DATABASE --space TEAM"
+        )
+    return config.engine
+
+
+def _is_there(engine: Engine) -> bool:
+    """Return True if the server answers: a push that broke goes on."""
+    try:
+        connections.open_writer(engine, CONNECT_S).close()
+    except EngineMissing:
+        return False
+    return True
+
+
+def _push(
+    index: apsw.Connection, config: Config, engine: Engine, state: State, progress: Progress | None
+) -> dict[str, Any]:
+    server = connections.open_writer(engine, CONNECT_S)
+    try:
+        _forget(server, state.forget)
+        shared = [each for each in config.collections.values() if each.share]
+        grantees = _grantees(server, shared)
+        space = _space(index, server, config)
+        found = [
+            _push_collection(index, server, each, grantees[each.name], state.device, space, progress) for each in shared
+        ]
+        unshared = _withdraw(server, {each.name for each in shared}, state.device)
+        server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
+        return {
+            "member": connections.me(server),
+            "collections": [each._asdict() for each in found],
+            "withdrawn": unshared,
+        }
+    except BaseException as error:
+        translated = connections.translated(error)
+        if translated is error:
+            raise
+        raise translated from None
+    finally:
+        server.close()
+
+
+def _forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]) -> None:
+    for collection in dict.fromkeys(collection for collection, _ in documents):
+        writing.forget(server, collection, [path for each, path in documents if each == collection])
+
+
+def _grantees(server: psycopg.Connection[Any], shared: Sequence[Collection]) -> dict[str, list[tuple[str, str]]]:
+    """Return who may see each collection: (kind, name). Raises BadInput for a name of nobody."""
+    members = {name for (name,) in server.execute("SELECT name FROM members")}
+    groups = {name for (name,) in server.execute("SELECT DISTINCT name FROM groups")}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for each in shared:
+        unknown = [name for name in each.share if name != TEAM and name not in members | groups]
+        if unknown:
+            raise BadInput(
+                f"collection {each.name!r}: share: {unknown[0]!r} is neither a member nor a group",
+                "brain team members lists both",
+            )
+        found[each.name] = [
+            (TEAM, TEAM) if name == TEAM else ("member" if name in members else "group", name) for name in each.share
+        ]
+    return found
+
+
+class _Space(NamedTuple):
+    """The space of vectors that questions use: ``local`` in the index, ``number`` at the server; text → cut."""
+
+    local: spaces.Space
+    number: int
+    complete: dict[str, int]
+
+
+def _space(index: apsw.Connection, server: psycopg.Connection[Any], config: Config) -> _Space | None:
+    provider, _, model = config.space.partition("/")
+    local = spaces.find(index, provider, model)
+    if local is None:
+        return None
+    return _Space(local, writing.ensure_space(server, local), vectors.complete(index, local))
+
+
+def _push_collection(
+    index: apsw.Connection,
+    server: psycopg.Connection[Any],
+    collection: Collection,
+    grantees: list[tuple[str, str]],
+    device: str,
+    space: _Space | None,
+    progress: Progress | None,
+) -> Sent:
+    name = collection.name
+    code = index.execute("SELECT value FROM brain_state WHERE key = ?", (f"code:{name}",)).get
+    unit = writing.ensure_unit(server, name, collection.trust, float(code or 0.0), REDACTION)
+    writing.share(server, unit, grantees)
+    held = writing.held(server, unit)
+    ours = [row for row in catalogue.judged(index, name) if not row[0].startswith(f"{MACHINES}/")]
+    forgotten = writing.forgotten(server, name, [path for path, _, _ in ours])
+    sending = _Sending(index, server, name, unit, device, space)
+    withheld, kept = 0, set[str]()
+    for number, (path, digest, is_clean) in enumerate(ours):
+        if progress is not None:
+            progress(name, number, len(ours))
+        if path in forgotten:
+            continue
+        if shown(printable(path)) != printable(path):
+            withheld += 1
+            continue
+        kept.add(path)
+        sending.offer(path, digest, is_clean, held.get(path))
+    sending.flush()
+    gone = [path for path, each in held.items() if path not in kept and (each.device == device or path in forgotten)]
+    removed = sum(writing.remove(server, unit, batch) for batch in _batches(gone))
+    server.execute("UPDATE units SET pushed_at = now() WHERE id = %s", (unit,))
+    return Sent(
+        name, list(collection.share), sending.sent, sending.embedded, removed, sending.unchanged, withheld,
+        sorted(forgotten),
+    )  # fmt: skip
+
+
+class _Sending:
+    """The documents of one collection on their way: compared, cleaned, gathered into batches."""
+
+    def __init__(
+        self,
+        index: apsw.Connection,
+        server: psycopg.Connection[Any],
+        collection: str,
+        unit: int,
+        device: str,
+        space: _Space | None,
+    ) -> None:
+        self._index, self._server, self._collection, self._unit = index, server, collection, unit
+        self._device, self._space, self._analyzer = device, space, Analyzer(index)
+        self._documents: list[Outgoing] = []
+        self._vectors: list[tuple[int, list[Vector]]] = []
+        self._same: list[str] = []
+        self._characters = 0
+        self.sent = self.embedded = self.unchanged = 0
+
+    def offer(self, path: str, digest: str, is_clean: bool, held: Held | None) -> None:
+        """Send a document unless the server has it as it is."""
+        if not is_clean:
+            self._offer_cleaned(path, digest, held)
+            return
+        cut = None if self._space is None else self._space.complete.get(digest)
+        if held is None or held.hash != digest:
+            row = catalogue.by_path(self._index, self._collection, path)
+            text = catalogue.text(self._index, digest)
+            if row is None or text is None:
+                return
+            document = catalogue.Document(row)
+            self._put(
+                Outgoing(
+                    path, str(row[3]), digest, document.date, document.ended, document.dated, document.fields, text,
+                    self._vectors_of(cut),
+                )
+            )  # fmt: skip
+            return
+        self._keep(path, held)
+        if self._space is not None and cut is not None and self._space.number not in held.embedded:
+            self._vectors.append((held.id, self._vectors_of(cut)))
+            self.embedded += 1
+            self._full(0)
+
+    def _offer_cleaned(self, path: str, digest: str, held: Held | None) -> None:
+        """Send a document that was cleaned under another policy: everything is derived from the text as it may leave.
+
+        It has no vectors unless its text stays the same: they are of what was hidden.
+        """
+        row = catalogue.by_path(self._index, self._collection, path)
+        text = catalogue.text(self._index, digest)
+        if row is None or text is None:
+            return
+        cleaned = outgoing(text)
+        known = hashlib.sha256(cleaned.encode("utf-8", "replace")).hexdigest()
+        if held is not None and held.hash == known:
+            self._keep(path, held)
+            return
+        document = catalogue.Document(row)
+        facts = derived.read(cleaned, document.date)
+        cut = self._space.complete.get(digest) if self._space is not None and known == digest else None
+        self._put(
+            Outgoing(
+                path, derived.title(cleaned, path), known, facts.date, facts.ended, facts.dated, facts.fields, cleaned,
+                self._vectors_of(cut),
+            )
+        )  # fmt: skip
+
+    def _keep(self, path: str, held: Held) -> None:
+        self.unchanged += 1
+        if (held.policy, held.device) != (REDACTION, self._device):
+            self._same.append(path)
+
+    def _vectors_of(self, cut: int | None) -> list[Vector]:
+        if cut is None or self._space is None:
+            return []
+        stored = vectors.stored(self._index, self._space.local, cut)
+        spans = vectors.spans(self._index, cut)
+        if len(stored) != len(spans):
+            return []
+        return [Vector(*span, vector) for span, vector in zip(spans, stored, strict=True)]
+
+    def _put(self, document: Outgoing) -> None:
+        self._documents.append(document)
+        self.sent += 1
+        self.embedded += bool(document.vectors)
+        self._full(len(document.text))
+
+    def _full(self, characters: int) -> None:
+        self._characters += characters
+        if len(self._documents) + len(self._vectors) >= _DOCUMENTS or self._characters >= _CHARACTERS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what was gathered. Raises psycopg.Error."""
+        number = None if self._space is None else self._space.number
+        if self._documents:
+            writing.put(
+                self._server,
+                self._analyzer,
+                self._documents,
+                unit=self._unit,
+                collection=self._collection,
+                device=self._device,
+                policy=REDACTION,
+                space=number,
+            )
+        if self._vectors and number is not None:
+            writing.embed(self._server, self._unit, number, self._vectors)
+        if self._same:
+            writing.keep(self._server, self._unit, self._device, REDACTION, self._same)
+        self._documents, self._vectors, self._same, self._characters = [], [], [], 0
+
+
+def _withdraw(server: psycopg.Connection[Any], shared: set[str], device: str) -> list[dict[str, Any]]:
+    """Remove what this machine pushed of collections that are private now, and units that are empty then."""
+    found: list[dict[str, Any]] = []
+    query = "SELECT id, collection FROM units WHERE owner = session_user ORDER BY collection"
+    for unit, collection in server.execute(query).fetchall():
+        if collection in shared:
+            continue
+        paths = [path for path, each in writing.held(server, unit).items() if each.device == device]
+        removed = sum(writing.remove(server, unit, batch) for batch in _batches(paths))
+        server.execute(
+            "DELETE FROM units u WHERE id = %s AND NOT EXISTS (SELECT FROM documents WHERE unit = u.id)", (unit,)
+        )
+        if removed:
+            found.append({"collection": collection, "removed": removed})
+    return found
+
+
+def _batches(paths: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    for start in range(0, len(paths), size):
+        yield paths[start : start + size]
