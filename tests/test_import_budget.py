@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -101,11 +102,11 @@ _LIST = (
 )
 
 
-def modules(code: str, *words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
-    """The modules that a fresh interpreter has imported when the program ends."""
+def modules(code: str, *words: str, codes: tuple[int, ...] = (0,), given: str = "") -> set[str]:
+    """The modules that a fresh interpreter has imported when the program ends; ``given`` is its input."""
     done = subprocess.run(
         [sys.executable, "-c", _LIST + code, str(ROOT), *words],
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         text=True,
         timeout=60,
@@ -115,9 +116,9 @@ def modules(code: str, *words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
     return set(done.stderr.split())
 
 
-def of_brain(*words: str, codes: tuple[int, ...] = (0,)) -> set[str]:
+def of_brain(*words: str, codes: tuple[int, ...] = (0,), given: str = "") -> set[str]:
     """What the program imports beyond what the interpreter does by itself (which differs between machines)."""
-    return modules("import brain; brain.entry()", *words, codes=codes) - modules("os._exit(0)")
+    return modules("import brain; brain.entry()", *words, codes=codes, given=given) - modules("os._exit(0)")
 
 
 @pytest.fixture(autouse=True)
@@ -230,6 +231,32 @@ def test_a_run_that_finds_nothing_new_imports_nothing_to_read_with(indexed: Home
     imported = of_brain("index", "--new", "--source", "claude", "--from", str(tmp_path / "t"), "--json")
     assert "ingest.pipeline.run" in imported
     assert imported.isdisjoint(("contextlib", "dataclasses", "hashlib", "typing", "yaml", "zstandard"))
+
+
+@pytest.mark.parametrize(
+    ("call", "patterns"),
+    [
+        ({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git status"}}, "command"),
+        ({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file_path": "/p/a.py"}}, ""),
+        (
+            {
+                "hook_event_name": "PostToolUseFailure",
+                "tool_name": "mcp__db__query",
+                "tool_input": {},
+                "error": "no such table: walrus",
+            },
+            "error",
+        ),
+    ],
+    ids=["command", "file", "failure"],
+)
+def test_the_guard_imports_what_the_moment_needs(indexed: Home, call: dict[str, object], patterns: str) -> None:
+    imported = of_brain("hook", "guard", given=json.dumps({"session_id": "s", "cwd": "/p", **call}))
+    assert "runtime.guard.rules" in imported
+    # A hook reads JSON, and that takes ``re``.
+    assert imported & HEAVY <= {"collections", "contextlib", "enum", "json", "re"}
+    forms = {f"qmd.index.actions.{name}_forms" for name in ("command", "error")}
+    assert imported & forms == ({f"qmd.index.actions.{patterns}_forms"} if patterns else set())
 
 
 def test_the_brief_imports_nothing_heavy(indexed: Home) -> None:

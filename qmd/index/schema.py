@@ -142,7 +142,9 @@ CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at, k
 CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key, at);
 CREATE INDEX IF NOT EXISTS brain_actions_error ON brain_actions(error, at) WHERE error <> '';
 CREATE INDEX IF NOT EXISTS brain_actions_failed ON brain_actions(name, at) WHERE outcome = 'failed';
-CREATE INDEX IF NOT EXISTS brain_actions_said ON brain_actions(kind) WHERE kind IN ('decision', 'rejection');
+-- Holds the words as well: the guard looks through all statements before each call.
+CREATE INDEX IF NOT EXISTS brain_actions_said ON brain_actions(at, document_id, number, kind, subject, note)
+  WHERE kind IN ('decision', 'rejection');
 """
 _OUR_TABLES = (
     "brain_state",

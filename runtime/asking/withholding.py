@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    import apsw
+
     from core.home import Home
 
 # The surfaces behind which no person sits, and the commands that show text of documents.
@@ -39,20 +41,27 @@ SHOWING = (
 
 def require_policy(home: Home) -> None:
     """Raise Refused where the index holds documents of an older policy; a missing index is for others to report."""
-    from qmd.index.store import is_redacted, open_index
+    from qmd.index.store import open_index
 
     try:
         connection = open_index(home.index)
     except EngineMissing:
         return
     try:
-        if not is_redacted(connection):
-            raise Refused(
-                "the redaction policy is newer than the memory: it is withheld from agents until it is gone through",
-                "brain index",
-            )
+        require_redacted(connection)
     finally:
         connection.close()
+
+
+def require_redacted(connection: apsw.Connection) -> None:
+    """Raise Refused where an open index holds documents of an older policy."""
+    from qmd.index.store import is_redacted
+
+    if not is_redacted(connection):
+        raise Refused(
+            "the redaction policy is newer than the memory: it is withheld from agents until it is gone through",
+            "brain index",
+        )
 
 
 def shown(_home: Home, value: Any) -> Any:

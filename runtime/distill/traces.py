@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from core.text import one_line
-from qmd.index.actions import normal_forms
+from qmd.index.actions import command_forms
 from runtime.distill import phrases, shell
 from runtime.distill.distillate import Statement
 from runtime.distill.words import listed, straight
@@ -232,7 +232,7 @@ def _failure_key(call: Call, what: str) -> tuple[str, str]:
 
 def _same_command(one: str, other: str) -> bool:
     """Return True if two command lines do the same to the same, whatever their options."""
-    first, second = normal_forms.command(one), normal_forms.command(other)
+    first, second = command_forms.command(one), command_forms.command(other)
     return first.normal == second.normal or bool(first.plain and first.plain == second.plain)
 
 

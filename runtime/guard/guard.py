@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
 
 from core import clock
 from core.config import load
@@ -15,8 +14,10 @@ from runtime.guard.memory import Memory
 from runtime.guard.rules import RULES, Line
 from runtime.injections import ledger
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from core.home import Home
 
@@ -40,11 +41,11 @@ def speak(home: Home, given: Mapping[str, Any]) -> str:
     session = given.get("session_id")
     name = session if isinstance(session, str) else ""
     config = load(home)
-    withholding.require_policy(home)
     end = time.monotonic() + _patience()
     connection = open_index(home.index)
     try:
         connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+        withholding.require_redacted(connection)
         memory = Memory(connection, config, name, clock.now())
         said = lines(found, memory)
         if not said:

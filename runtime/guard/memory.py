@@ -5,13 +5,12 @@ Articles, pages and other people's texts are left out, and so is the session tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.config import EVIDENCE
 from qmd.index import catalogue
 from qmd.index.actions import history
 from qmd.index.catalogue import Document, Filters
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from os.path import isabs, normpath
-from typing import TYPE_CHECKING, Any
 
 from core.tool_kinds import CHANGES, RUNS
-from qmd.index.actions import normal_forms
+from qmd.index.actions.action import key_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from qmd.index.actions.action import Action
 
@@ -39,15 +40,17 @@ class Moment:
         self.project, self.folder, self.error = project, folder or project, error
         self.plain, self.plain_text, self.normal = 0, "", subject
         if kind == "command":
-            parsed = normal_forms.command(subject)
+            from qmd.index.actions import command_forms  # the patterns of each module cost what a moment may take
+
+            parsed = command_forms.command(subject)
             self.name = parsed.tool
-            self.key = normal_forms.key(parsed.normal)
+            self.key = key_of(parsed.normal)
             self.normal, self.plain_text = parsed.normal, parsed.plain
-            self.plain = normal_forms.key(parsed.plain) if parsed.plain else 0
+            self.plain = key_of(parsed.plain) if parsed.plain else 0
             if parsed.folder and not folder:
                 self.folder = parsed.folder if isabs(parsed.folder) else normpath(f"{project}/{parsed.folder}")
         else:
-            self.key = normal_forms.key(subject)
+            self.key = key_of(subject)
             self.name = subject.replace("\\", "/").rstrip("/").rpartition("/")[2] if kind == "file" else tool
 
 
@@ -64,7 +67,7 @@ def read(given: Mapping[str, Any]) -> Moment | None:
         return None
     when = BEFORE if event == "PreToolUse" else FAILED
     said = given.get("error")
-    error = normal_forms.error(said[:_MOST].splitlines()) if when == FAILED and isinstance(said, str) else ""
+    error = _signature(said) if when == FAILED and isinstance(said, str) else ""
     cwd = given.get("cwd")
     folder = cwd if isinstance(cwd, str) and isabs(cwd) else ""
     if tool.lower() in RUNS:
@@ -79,6 +82,12 @@ def read(given: Mapping[str, Any]) -> Moment | None:
     elif tool.startswith("mcp__"):
         return Moment(when, tool, "tool", tool, folder, error=error)
     return None
+
+
+def _signature(said: str) -> str:
+    from qmd.index.actions import error_forms
+
+    return error_forms.error(said[:_MOST].splitlines())
 
 
 def replayed(action: Action, project: str, when: str, tool: str = "") -> Moment | None:

@@ -7,14 +7,14 @@ document and the line that hold it. When the evidence differs with itself, the r
 from __future__ import annotations
 
 from os.path import isabs
-from typing import TYPE_CHECKING
 
 from core import clock
-from qmd.index.actions import history, normal_forms
+from qmd.index.actions import history
 from runtime.asking import agents
 from runtime.asking.envelope import uri
 from runtime.guard.moment import BEFORE, FAILED, place, same_file, same_project
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -362,7 +362,13 @@ def _governs(moment: Moment, memory: Memory, past: Action, document: Document) -
         return any(same_file(wording.file_of(each), moment.subject) for each in target.split(", "))
     if moment.kind == "tool":
         return place(project) == place(moment.project)
-    return place(project) == place(moment.project) and moment.normal == normal_forms.command(target).normal
+    return place(project) == place(moment.project) and _is_command(moment, target)
+
+
+def _is_command(moment: Moment, target: str) -> bool:
+    from qmd.index.actions import command_forms
+
+    return moment.normal == command_forms.command(target).normal
 
 
 def _names(moment: Moment, memory: Memory, said: str) -> bool:

@@ -1,6 +1,7 @@
 """How failures and people word things: which errors name a fault, which words are a rule, how a command starts.
 
-Imported by a rule only once there is something to judge: compiling the patterns costs more than most moments take.
+The patterns are strings, which ``re`` compiles at first use and keeps: a moment needs few of them, and compiling all
+takes longer than most moments.
 """
 
 from __future__ import annotations
@@ -8,42 +9,41 @@ from __future__ import annotations
 import re
 
 # Failures of an agent's own tools: the tool's message says what to do, and no session's fix is another's.
-_PROTOCOL = re.compile(
+_PROTOCOL = (
     r"has not been read yet|has been (?:unexpectedly )?modified since|[Ss]tring to replace|does not exist|No such file"
     r"|[Nn]o such file|EISDIR|ENOENT|exact text|old_string|InputValidation|Invalid tool param|status code \d"
     r"|syntax error|parse error|no matches found|timed? ?out|[Ii]nterrupted"
 )
 # A signature that names no fault: without these words, fewer than three are left.
-_VAGUE = re.compile(
-    r"<\w+>|\bN\b|[^\w\s]|\b(?:error|errors|command|failed|failure|fail|exit|code|exited|with|task|script|process|status"
-    r"|elifecycle|the|a|an|in|of|to|at|is|job)\b",
-    re.IGNORECASE,
+_VAGUE = (
+    r"(?i)<\w+>|\bN\b|[^\w\s]|\b(?:error|errors|command|failed|failure|fail|exit|code|exited|with|task|script"
+    r"|process|status|elifecycle|the|a|an|in|of|to|at|is|job)\b"
 )
 _LEAST_WORDS = 3
 # Letters and digits of a pattern that tells something: "*.go" is no rule about one file.
 _LEAST_PATTERN = 4
-_MISUSED = re.compile(
+_MISUSED = (
     r"(?i)unknown (?:option|flag|argument|command)|unrecognized (?:option|argument)|invalid (?:option|flag|choice)"
     r"|no such option|usage:|unexpected argument|requires? an argument"
 )
 # Words by which a person says how it is to be done, also next time.
-_RULES = re.compile(
+_RULES = (
     r"(?i)\b(?:don'?t|do not|never|always|must(?:n'?t| not)?|should(?:n'?t| not)?|use|instead|prefer|rather than|avoid"
     r"|only|no longer|not? (?:as|like|with|by) )\b"
 )
 # Words before what is not to be done, and where a part of a sentence ends.
-_AGAINST = re.compile(r"(?i)\b(?:don'?t|never|mustn'?t|shouldn'?t|instead of|rather than|avoid|no longer|stop|not)\b")
-_CLAUSE = re.compile(r"[;.:]\s|,\s(?!not\b|never\b)")
+_AGAINST = r"(?i)\b(?:don'?t|never|mustn'?t|shouldn'?t|instead of|rather than|avoid|no longer|stop|not)\b"
+_CLAUSE = r"[;.:]\s|,\s(?!not\b|never\b)"
 # A person's words that are about this one time, or ask.
-_ONCE = re.compile(
+_ONCE = (
     r"(?i)\b(?:this (?:branch|pr|time|commit|session|one)|for now|yet|right now|first|wait|hold on|later|again|today"
     r"|let'?s|can we|i want to see|go on|continue)\b|\?\s*$"
 )
 # Suffix of a file in the line of a call: "(lines 3-9)", "(2 edits)".
-_SUFFIX = re.compile(r" \([^()]*\)$")
+_SUFFIX = r" \([^()]*\)$"
 
 # The way to a folder, variables and limits before a program.
-_BEFORE = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +|time +|timeout +\S+ +)+")
+_BEFORE = r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +|time +|timeout +\S+ +)+"
 _LAUNCHERS = frozenset(
     "python python3 uv uvx run exec npx pnpm yarn bun bunx npm poetry pipenv hatch pdm bundle docker compose -m".split()
 )
@@ -52,33 +52,35 @@ _MOST_STARTING = 4
 
 def is_telling(error: str) -> bool:
     """Return True if the signature of an error names a fault of the work, and not only that something failed."""
-    return not _PROTOCOL.search(error) and len(_VAGUE.sub(" ", error).split()) >= _LEAST_WORDS
+    return not re.search(_PROTOCOL, error) and len(re.sub(_VAGUE, " ", error).split()) >= _LEAST_WORDS
 
 
 def is_misuse(text: str) -> bool:
     """Return True if a failure says that the program was called with wrong options."""
-    return _MISUSED.search(text) is not None
+    return re.search(_MISUSED, text) is not None
 
 
 def is_rule(text: str) -> bool:
     """Return True if a person's words say how it is to be done from then on, and not only this time."""
-    return _RULES.search(text) is not None and _ONCE.search(text) is None
+    return re.search(_RULES, text) is not None and re.search(_ONCE, text) is None
 
 
 def file_of(argument: str) -> str:
     """Return the file of a call's argument, without what was done to it."""
-    return _SUFFIX.sub("", argument)
+    return re.sub(_SUFFIX, "", argument)
 
 
 def names(said: str, name: str) -> bool:
     """Return True if a text has a path or a command whole, not as a part of a longer one."""
+    if name not in said:
+        return False  # nearly always: each name is a pattern of its own
     return re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", said) is not None
 
 
 def start(command: str) -> str:
     """Return how a command starts its program: the words before the arguments, without folders and variables."""
     kept: list[str] = []
-    for word in _BEFORE.sub("", command.strip()).split()[:_MOST_STARTING]:
+    for word in re.sub(_BEFORE, "", command.strip()).split()[:_MOST_STARTING]:
         kept.append(word)
         if word not in _LAUNCHERS and not word.startswith("-"):
             break
@@ -93,7 +95,7 @@ def options(command: str) -> list[str]:
 def subcommand(command: str) -> str:
     """Return what a command starts, with the word after it if that is no option and no path: ``git push``."""
     begin = start(command)
-    rest = _BEFORE.sub("", command.strip()).removeprefix(begin).split()
+    rest = re.sub(_BEFORE, "", command.strip()).removeprefix(begin).split()
     word = rest[0] if rest else ""
     return f"{begin} {word}" if word.isalpha() else begin
 
@@ -108,6 +110,8 @@ def folders(path: str) -> list[str]:
 
 def names_folder(said: str, folder: str) -> bool:
     """Return True if a text names a folder: by a path of two parts or more, or one part with a slash behind it."""
+    if folder not in said:
+        return False
     mark = "" if "/" in folder else "/"
     return re.search(rf"(?<![\w./-]){re.escape(folder)}{mark}(?![\w-]|[./]\w)", said) is not None
 
@@ -124,7 +128,7 @@ def matches(said: str, path: str) -> bool:
 
 def program(command: str) -> str:
     """Return the first word of a command, without folders and variables before it."""
-    return next(iter(_BEFORE.sub("", command.strip()).split()), "")
+    return next(iter(re.sub(_BEFORE, "", command.strip()).split()), "")
 
 
 def letters(command: str) -> str:
@@ -139,7 +143,7 @@ def quoted(said: str) -> list[str]:
 
 def is_recommended(said: str, command: str) -> bool:
     """Return True if a text advises against something else, and not against this command."""
-    if not _AGAINST.search(said):
+    if not re.search(_AGAINST, said):
         return False
     before = said[: max(0, said.find(command))]
-    return not _AGAINST.search(_CLAUSE.split(before)[-1])
+    return not re.search(_AGAINST, re.split(_CLAUSE, before)[-1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core.errors import BadInput
 from core.files import read_or_none
 from core.redaction import shown
-from qmd.index.actions import normal_forms
+from qmd.index.actions import command_forms
 from runtime.asking import agents
 from runtime.asking.request import AGENT, Request, echoed
 from runtime.distill.words import QUIET, stem, words
@@ -151,7 +151,7 @@ def _add_work(found: Found, documents: list[dict[str, Any]], topic: str) -> None
                 continue
             is_near = any(abs(fact.turn - turn) <= _NEAR for turn in turns)
             if is_near or len(wanted & {stem(word) for word in words(fact.text)}) >= min(_SHARED, len(wanted)):
-                same = normal_forms.command(fact.text.strip("`")).normal if fact.kind == "command" else fact.text
+                same = command_forms.command(fact.text.strip("`")).normal if fact.kind == "command" else fact.text
                 if same not in there:
                     there.add(same)
                     found[_OF_KIND[fact.kind]].append(Entry(agents.code(fact.text, _QUOTE), f"{uri}:{fact.line}"))

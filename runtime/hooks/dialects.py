@@ -5,10 +5,10 @@ Claude Code's names are this package's. Other agents took over most of them; the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 # The name here → the names elsewhere: camelCase is Copilot's, conversation_id Cursor's.
 _NAMES = {

@@ -13,14 +13,15 @@ import os
 import sys
 import time
 from os.path import abspath, dirname, expanduser, isabs, join
-from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, LockContention
 from core.files import FileLock
 from runtime.hooks import due
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from core.config import Config
     from core.home import Home

@@ -8,12 +8,12 @@ so that its session starts with a new budget. Rows name the document, so ``brain
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import time
 from os.path import join
 
 from core import clock, jsonio
+from core.digest import blake2b
 from core.errors import BadInput
 from core.files import read_or_none
 from core.home import PRIVATE_FILE, make_private
@@ -278,7 +278,7 @@ def mark(text: str) -> str:
     import re
 
     words = re.sub(r"\W+", " ", re.sub(r"\([^()]*\bago\b[^()]*\)", " ", text)).casefold().split()
-    return hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def expire(home: Home, now: float | None = None) -> None:
@@ -309,7 +309,7 @@ def _clean(item: Item) -> list[str]:
 
 def _id(session: str, instant: float, key: str, number: int) -> str:
     said = f"{session}\0{instant!r}\0{os.getpid()}\0{number}\0{key}".encode("utf-8", "replace")
-    return hashlib.blake2b(said, digest_size=4).hexdigest()
+    return blake2b(said, digest_size=4).hexdigest()
 
 
 def _rows(home: Home, needles: Sequence[str] = ()) -> list[Row]:

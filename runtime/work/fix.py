@@ -9,7 +9,7 @@ from core import clock
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
-from qmd.index.actions import history, normal_forms, table
+from qmd.index.actions import error_forms, history, table
 from qmd.index.actions.action import CHANGES, COMMAND, FAILED, READ
 from runtime.asking.envelope import uri
 from runtime.asking.request import echoed
@@ -67,7 +67,7 @@ def signatures(error: str) -> list[str]:
     lines = [line for line in error[:_PASTED].split("\n") if line.strip()]
     # The fault is often at the end of a long output.
     lines = lines if len(lines) <= _LINES else lines[: _LINES // 2] + lines[-_LINES // 2 :]
-    found = [normal_forms.error(lines), *(normal_forms.error([line]) for line in reversed(lines))]
+    found = [error_forms.error(lines), *(error_forms.error([line]) for line in reversed(lines))]
     return list(dict.fromkeys(each for each in found if each))
 
 

@@ -8,7 +8,7 @@ from core.errors import BadQuery
 from core.text import encodable, one_line
 from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, OK
-from qmd.index.actions.normal_forms import command, programs
+from qmd.index.actions.command_forms import command, programs
 from qmd.index.actions.table import Asked
 from runtime.asking.request import echoed, project_glob
 from runtime.validity import CURRENT, UNKNOWN

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core import clock
 from core.tool_kinds import CHANGES, CREATES, READS, RUNS
-from qmd.index.actions import normal_forms
+from qmd.index.actions import command_forms, error_forms
 from qmd.index.actions.action import (
     COMMAND,
     CREATE,
@@ -25,6 +25,7 @@ from qmd.index.actions.action import (
     REJECTION,
     UNKNOWN,
     Action,
+    key_of,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def read(text: str, fields: dict[str, Any], date: int) -> Sequence[Action]:
 
 def _spoken(line: int, turn: int, at: int, kind: str, name: str, subject: str, why: str, folder: str) -> Action:
     subject, why = subject[:_SUBJECT], why[:_SUBJECT]
-    key = normal_forms.key(subject.lower())
+    key = key_of(subject.lower())
     return Action(line, turn, at, kind, name, subject, key, 0, folder, OK, None, "", why, None)
 
 
@@ -116,7 +117,7 @@ class _Outcome:
             if detail in _NO_RESULT:
                 self.is_known = False
             elif detail.startswith("! "):
-                status = normal_forms.status(detail[2:])
+                status = error_forms.status(detail[2:])
                 if status is None:
                     self.errors.append(detail[2:])
                 elif self.status is None:
@@ -210,7 +211,7 @@ class _Session:
     def _explain(self, line: str) -> None:
         """Take a person's first words after a refusal as its reason."""
         for number in self._refused:
-            self._found[number] = self._found[number]._replace(note=line[:_NOTE])
+            self._found[number].note = line[:_NOTE]
         self._refused.clear()
 
     def _end(self, call: _Call) -> None:
@@ -245,20 +246,20 @@ class _Session:
             for verb, path in _PATCHED.findall(text)[:_MOST_FILES]:
                 self._file(call.line, CREATE if verb == "Add" else EDIT, path.strip(), outcome)
             return
-        parsed = normal_forms.command(text)
+        parsed = command_forms.command(text)
         folder = self._folder(parsed.folder, outcome.folder)
-        if outcome.status == 1 and not outcome.errors and parsed.tool in normal_forms.ANSWERS_WITH_1:
+        if outcome.status == 1 and not outcome.errors and parsed.tool in command_forms.ANSWERS_WITH_1:
             found, error, note = OK, "", ""
         else:
-            found, error, note = outcome.outcome, normal_forms.error(outcome.errors), _telling(outcome.errors)
+            found, error, note = outcome.outcome, error_forms.error(outcome.errors), _telling(outcome.errors)
         if found == OK and not parsed.tells:
             found = UNKNOWN
         looks = any(mark in parsed.normal for mark in _LOOKS)
-        plain = normal_forms.key(parsed.plain) if parsed.plain and not looks else 0
+        plain = key_of(parsed.plain) if parsed.plain and not looks else 0
         self._add(
             Action(
                 call.line, self._turn, self._at, COMMAND, parsed.tool[:80], " ".join(text.split())[:_SUBJECT],
-                normal_forms.key(parsed.normal), plain, folder, found, outcome.status, error, note, None,
+                key_of(parsed.normal), plain, folder, found, outcome.status, error, note, None,
             )
         )  # fmt: skip
         if found != FAILED:
@@ -282,7 +283,7 @@ class _Session:
             whole = _normal_path(whole)
         inside = self._project and whole.startswith(f"{self._project}/")
         subject = whole[len(self._project) + 1 :] if inside else whole
-        key = normal_forms.key(whole)
+        key = key_of(whole)
         if kind == CREATE and key in self._seen:
             kind = EDIT
         if outcome.outcome != FAILED:
@@ -292,7 +293,7 @@ class _Session:
             Action(
                 line, self._turn, self._at, kind, name[:120], subject[:_SUBJECT], key, 0,
                 self._project if inside else "", outcome.outcome, None,
-                normal_forms.error(outcome.errors), _telling(outcome.errors), None,
+                error_forms.error(outcome.errors), _telling(outcome.errors), None,
             )
         )  # fmt: skip
 
@@ -311,9 +312,9 @@ class _Session:
                 self._refuse(call, plan if tool.replace("_", "") == _PLANS else "")
         outcome = _Outcome(call, is_known=self._tells_results)
         if outcome.outcome == FAILED:
-            error, note = normal_forms.error(outcome.errors), _telling(outcome.errors)
+            error, note = error_forms.error(outcome.errors), _telling(outcome.errors)
             subject = f"{call.tool}: {call.given}"[:_SUBJECT]
-            key = normal_forms.key(subject)
+            key = key_of(subject)
             self._add(
                 Action(
                     call.line, self._turn, self._at, ERROR, call.tool, subject, key, 0, self._project, FAILED,
@@ -351,7 +352,7 @@ class _Session:
             for key in keys:
                 for failed in self._failing.pop(key, ()):
                     if self._found[failed].fix is None:
-                        self._found[failed] = self._found[failed]._replace(fix=number)
+                        self._found[failed].fix = number
         self._found.append(action)
 
 
@@ -387,7 +388,7 @@ def _command(call: _Call) -> str:
 
 
 def _telling(errors: list[str]) -> str:
-    return normal_forms.telling(errors)[:_NOTE] if errors else ""
+    return error_forms.telling(errors)[:_NOTE] if errors else ""
 
 
 def _normal_path(path: str) -> str:

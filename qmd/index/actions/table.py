@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-_INSERT = f"INSERT INTO brain_actions({COLUMNS}) VALUES({', '.join('?' * len(Action._fields))})"
+_INSERT = f"INSERT INTO brain_actions({COLUMNS}) VALUES({', '.join('?' * (COLUMNS.count(',') + 1))})"
 _SELECT = f"SELECT {COLUMNS} FROM brain_actions"
 # Distinct errors that a search by words looks through, newest documents first.
 _MOST_ERRORS = 20_000
@@ -50,7 +50,7 @@ class Origin(NamedTuple):
 
 def write(connection: apsw.Connection, document: int, actions: Sequence[Action]) -> None:
     """Write the actions of a document that has none in the table, in this order."""
-    rows = ((*action[:-2], document, number) for number, action in enumerate(actions))
+    rows = ((*action.row()[:-2], document, number) for number, action in enumerate(actions))
     connection.executemany(_INSERT, rows)
 
 
