@@ -7,7 +7,7 @@ import os
 from cli.context import Context, warn, write
 from cli.spec import Args, Command, Option, text_path, whole
 from core import config
-from core.errors import OK, BadInput, LockContention
+from core.errors import OK, BadInput
 from core.files import write_new
 
 COMMAND = Command(
@@ -36,32 +36,18 @@ COMMAND = Command(
     ),
 )
 
-_WAIT_S = 5.0
-
 
 def run(args: Args, context: Context) -> int:
     """Print or write the handoff of one session."""
-    import apsw
-
-    from qmd.index.store import open_index, translate
-    from runtime.capture.indexing import index
     from runtime.handover import handoff
 
     if args.to and args.out:
         raise BadInput("--to and --out exclude each other", "brain handoff --help")
     settings = config.load(context.home)
-    try:
-        index(context.home, settings, trust_stat=True, wait_s=_WAIT_S)
-    except LockContention:
-        warn("brain: another index run is not done yet; this handoff is from before it")
     session = args.session or context.environ.get("CLAUDE_CODE_SESSION_ID") or ""
-    connection = open_index(context.home.index)
-    try:
-        found = handoff.handoff(context.home, settings, connection, session, os.getcwd(), args.tokens)
-    except apsw.Error as error:
-        raise translate(error, context.home.index) from error
-    finally:
-        connection.close()
+    found = handoff.current(context.home, settings, session, os.getcwd(), args.tokens)
+    if found["behind"]:
+        warn("brain: another index run is not done yet; this handoff is from before it")
     path = handoff.place_of(args.to, found["project"] or "") if args.to else args.out
     if path:
         found["file"] = write_new(path, f"{found['text']}\n", "--out")

@@ -36,6 +36,10 @@ SHOWING = (
     "fix",
     "friction",
     "files",
+    "tried",
+    "blame",
+    "restore-span",
+    "cost",
 )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from core.config import EVIDENCE
-from core.errors import BadInput
+from core.errors import BadInput, LockContention
 from core.files import read_or_none
 from core.redaction import shown
 from ingest.roots import INSTRUCTIONS
@@ -14,10 +16,12 @@ from qmd.index import catalogue
 from qmd.index.actions import history, table
 from qmd.index.actions.action import REJECTION
 from qmd.index.catalogue import Filters
+from qmd.index.store import open_index, translate
 from runtime.asking import agents
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import docid, resume, uri
 from runtime.capture.inbox import project_of
+from runtime.capture.indexing import index
 from runtime.explaining import file_changes
 from runtime.handover.selection import choose
 from runtime.handover.state import Fact, Session, fields
@@ -26,14 +30,14 @@ from runtime.validity import CONTRADICTED, SUPERSEDED, validity
 from runtime.validity.validity import Claim
 
 if TYPE_CHECKING:
-    import apsw
-
     from core.config import Config
     from core.home import Home
 
 TOKENS = 3_000
 _LEAST_TOKENS = 300
 _NEWEST = 50
+# Seconds to wait for another index run.
+_WAIT_S = 5.0
 # Kinds of facts that say what holds, and later decisions that are compared with them.
 _SAID = ("decision", "rejected", "asked", "said")
 _LATER = 300
@@ -41,6 +45,26 @@ _TASK = (
     "Take over the work of another agent. Its state is below: what the user asked, what was decided and rejected, the"
     " files, commands and errors. Look at the files before you rely on it, then go on from where the work was left."
 )
+
+
+def current(home: Home, config: Config, session: str, cwd: str, limit: int = TOKENS) -> dict[str, Any]:
+    """Return what ``handoff`` returns, after an index run: the session may have just said what matters.
+
+    ``behind`` is True if another run is not done yet, so that the state is from before it. Raises as ``handoff``,
+    EngineMissing, and what SQLite's failures are translated into.
+    """
+    is_behind = False
+    try:
+        index(home, config, trust_stat=True, wait_s=_WAIT_S)
+    except LockContention:
+        is_behind = True
+    connection = open_index(home.index)
+    try:
+        return {**handoff(home, config, connection, session, cwd, limit), "behind": is_behind}
+    except apsw.Error as error:
+        raise translate(error, home.index) from error
+    finally:
+        connection.close()
 
 
 def handoff(

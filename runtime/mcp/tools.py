@@ -246,6 +246,27 @@ def _explain(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict
     return report(home, "mcp", os.environ)
 
 
+def _pack(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    from runtime.handover.pack import pack
+
+    found = pack(home, load(home), given["topic"], int(given["tokens"]), given.get("project") or "")
+    fields.update(n_hits=len(found["quotes"]), tokens=found["tokens"])
+    return found
+
+
+def _handoff(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    from runtime.handover.handoff import current
+
+    session = given["session"] or os.environ.get("CLAUDE_CODE_SESSION_ID") or ""
+    found = current(home, load(home), session, given["project"] or os.getcwd(), int(given["tokens"]))
+    fields["tokens"] = found["tokens"]
+    return found
+
+
+def _bundle(envelope: dict[str, Any]) -> str:
+    return str(envelope["text"])
+
+
 def _between(value: float, least: int, most: int) -> int:
     return max(least, min(most, int(value)))
 
@@ -424,6 +445,47 @@ _ALL = (
         _explain,
         "explain",
         words.explained,
+    ),
+    _tool(
+        "brain_pack",
+        "A bundle on a topic",
+        "Decisions, solved errors, commands that worked and quotes on a topic, each with its document and line, in at"
+        " most so many tokens: for a subagent that cannot ask." + _EVIDENCE,
+        _schema(
+            {
+                "topic": {"type": "string", "description": "A few words, not the whole question"},
+                "tokens": {"type": "number", "default": 1500, "description": "At most so many tokens (150 or more)"},
+                "project": _NARROW["project"],
+            },
+            "topic",
+        ),
+        _pack,
+        "pack",
+        _bundle,
+    ),
+    _tool(
+        "brain_handoff",
+        "The state of a session",
+        "The state of a session, for an agent that takes over its work: the goal, decisions, rejections, files, "
+        "commands that worked, open errors and where the work was left." + _EVIDENCE,
+        _schema(
+            {
+                "session": {
+                    "type": "string",
+                    "default": "",
+                    "description": "Its id, docid or uri, or how the id begins; default: this session, or the newest",
+                },
+                "project": {
+                    "type": "string",
+                    "default": "",
+                    "description": "The folder whose newest session is meant, if none is named",
+                },
+                "tokens": {"type": "number", "default": 3000, "description": "At most so many tokens (300 or more)"},
+            }
+        ),
+        _handoff,
+        "handoff",
+        _bundle,
     ),
     _tool(
         "search_sessions",

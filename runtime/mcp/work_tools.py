@@ -8,7 +8,7 @@ from core import clock
 from core.config import load
 from runtime.asking import agents
 from runtime.dates.day_option import parse_day
-from runtime.work import blame, files, fix, how, restore_span, tried
+from runtime.work import blame, cost, files, fix, how, restore_span, tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +50,10 @@ def _blame(home: Home, given: str, **within: Any) -> Envelope:
 
 def _tried(home: Home, given: str, **within: Any) -> Envelope:
     return tried.tried(home, load(home), given, **within)
+
+
+def _cost(home: Home, **within: Any) -> Envelope:
+    return cost.cost(home, load(home), **within)
 
 
 def _restore_span(home: Home, given: str, **within: Any) -> Envelope:
@@ -142,6 +146,18 @@ ROWS: tuple[Row, ...] = (
         fix.ERRORS,
         fix.friction_lines,
         {},
+    ),
+    (
+        "brain_cost",
+        "What sessions cost",
+        "The tokens that sessions took, by project, model, session or day, and their price where the user has"
+        " configured one. Only for questions about usage.",
+        "",
+        "",
+        _cost,
+        cost.GROUPS,
+        cost.lines,
+        {"by": {"type": "string", "enum": list(cost.BY), "default": "project", "description": "What a group is"}},
     ),
 )
 

@@ -14,6 +14,7 @@ from typing import BinaryIO
 import apsw
 import pytest
 
+from brain import GROUPS
 from core import clock, config, redaction
 from core.document import Timestamp, render, split
 from core.errors import Internal
@@ -23,6 +24,7 @@ from ingest.archive import archive, recording, rewriting
 from ingest.pipeline import state as state_module
 from ingest.policy import exclusions
 from qmd.index import cleanup, store
+from runtime.asking import withholding
 from runtime.capture import entries, inbox, rescan
 from runtime.capture.indexing import index
 from tests.conftest import Brain
@@ -160,6 +162,12 @@ def test_the_memory_is_withheld_from_agents_until_then(home: Home, brain: Brain)
     assert brain("ask", "heron").returncode == 0
     assert brain("index", "--new").returncode == 0
     assert brain("ask", "heron", env={"BRAIN_SURFACE": "mcp"}).returncode == 0
+
+
+def test_each_command_that_shows_documents_is_withheld_from_agents() -> None:
+    # These three open something for a person.
+    shows = {*GROUPS["ask"], *GROUPS["work"]} - {"resume", "web", "tui"}
+    assert shows - set(withholding.SHOWING) == set()
 
 
 @pytest.mark.parametrize("full", ["before", "meanwhile"])

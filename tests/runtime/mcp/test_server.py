@@ -97,6 +97,9 @@ def test_every_tool_answers(memory: Home) -> None:
         "brain_blame": {"path": "Makefile"},
         "brain_restore_span": {"path": "Makefile"},
         "brain_files": {"topic": "rotary encoder"},
+        "brain_cost": {"by": "model"},
+        "brain_pack": {"topic": "rotary encoder"},
+        "brain_handoff": {"session": "s1"},
     }
     assert set(given) == set(TOOLS)
     for name, arguments in given.items():
@@ -151,6 +154,9 @@ def test_an_empty_day_is_named_with_the_days_around_it(memory: Home) -> None:
         ("search_sessions", {"query": "x", "top_k": -1}, "bad_input"),
         ("brain_recent", {"since": "no day"}, "bad_input"),
         ("brain_explain", {"hit": "qmd://brain/s1.md"}, "bad_input"),
+        ("brain_pack", {"topic": "x", "tokens": 20}, "bad_input"),
+        ("brain_handoff", {"session": "s1", "tokens": 20}, "bad_input"),
+        ("brain_cost", {"by": "hour"}, "bad_input"),
         ("brain_inbox", {"text": "ran the tests and pushed"}, "refused"),
         ("brain_inbox", {"text": "the key is ghp_" + "Ab3dE6gH9" * 4}, "refused"),
     ],
@@ -191,6 +197,20 @@ def test_only_documents_that_the_index_marks_as_clean_are_shown_unscanned(
         assert token not in text(result) + json.dumps(result.structured_content), name
         assert "lighthouse" in text(result), name
     assert not any("rotary encoder" in each or "The lighthouse" in each for each in scanned)
+
+
+def test_a_bundle_and_a_handoff_hold_no_secret_of_a_document(memory: Home, brain: Any) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    session(memory, "s3", "The lighthouse", f"We decided that the lighthouse uses {token} for now.")
+    indexing.index(memory, load(memory))
+    for name, given in (("brain_pack", {"topic": "lighthouse"}), ("brain_handoff", {"session": "s3"})):
+        result = call(memory, name, **given)
+        assert "lighthouse" in text(result), name
+        assert token not in text(result) + json.dumps(result.structured_content), name
+    for command in (("pack", "lighthouse"), ("handoff", "--session", "s3")):
+        said = brain(*command, "--json").stdout
+        assert "lighthouse" in said, command
+        assert token not in said, command
 
 
 @pytest.mark.parametrize(
