@@ -13,12 +13,14 @@ from core import clock, document
 from runtime.distill.transcript import TURN, read
 from runtime.distill.words import QUIET, sentences, stem, words
 from runtime.work.outcomes import FAILED, GIVEN_UP, NOT_SAID, REJECTED, outcome, verdict
+from runtime.work.tongues import spoken as spoken_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from runtime.distill.transcript import Turn
     from runtime.distill.words import Sentence
+    from runtime.work.tongues import Tongue
 
 # The part of the topic's words that an attempt must have, and words of a pasted plan that are looked for.
 SHARE, _MOST_WORDS = 0.6, 24
@@ -76,6 +78,7 @@ def attempts(text: str, wanted: frozenset[str], identity: int, date: int) -> lis
     turns = read(document.split(text)[1])
     spoken = [each for each in sentences(turns) if each.is_own]
     session = _Session(text, identity, date)
+    session.tongues = spoken_in(each.text for each in spoken)
     return [*_requests(session, turns, spoken, wanted), *_told(session, spoken, wanted)]
 
 
@@ -87,6 +90,8 @@ class _Session:
         self._lines = text.split("\n")
         self._date = date
         self._turns: dict[int, tuple[int, int]] = {}
+        # The languages of what is said in it, besides English.
+        self.tongues: list[Tongue] = []
         for number, line in enumerate(self._lines, 1):
             if line.startswith("## [") and (opened := TURN.match(line)):
                 when = opened[3].removeprefix(" · ").replace(" ", "T") if opened[3] else ""
@@ -111,7 +116,7 @@ class _Session:
 def _told(session: _Session, spoken: Sequence[Sentence], wanted: frozenset[str]) -> Iterator[Attempt]:
     """Yield what single sentences about the topic tell of: failures, what was given up and rejected on the way."""
     for place, each in enumerate(spoken):
-        result = outcome(each.text, by_person=each.role == "user")
+        result = outcome(each.text, by_person=each.role == "user", tongues=session.tongues)
         if result not in (FAILED, GIVEN_UP, REJECTED) or not wanted & stems(each.text):
             continue
         before = [one for one in spoken[max(0, place - _BEFORE) : place] if each.turn - one.turn <= 1]
@@ -140,18 +145,20 @@ def _requests(
             paths = stems(" ".join(call.argument for each in work for call in each.calls if call.kind == "change"))
             near = paths.union(*(stems(one.text) for one in replies[:_AFTER]))
             how_far = share(wanted, set[str]().union(*(stems(one.text) for one in asked)), near)
-            quote, result = _judged(following[:_JUDGING], replies)
+            quote, result = _judged(following[:_JUDGING], replies, session.tongues)
             if how_far and wanted & (near | stems(asked[0].text)):
                 yield session.attempt(how_far, result, ASKED, " ".join(one.text for one in asked), quote or asked[0])
         asked, work = following, []
 
 
-def _judged(following: Iterable[Sentence], replies: Sequence[Sentence]) -> tuple[Sentence | None, str]:
+def _judged(
+    following: Iterable[Sentence], replies: Sequence[Sentence], tongues: Sequence[Tongue]
+) -> tuple[Sentence | None, str]:
     """Return the sentence that says what came of a request's work, and the outcome: the person's word counts first."""
     for each in following:
-        if result := verdict(each.text):
+        if result := verdict(each.text, tongues):
             return each, result
     for each in reversed(replies):
-        if result := outcome(each.text, by_person=False):
+        if result := outcome(each.text, by_person=False, tongues=tongues):
             return each, result
     return (replies[-1] if replies else None), NOT_SAID

@@ -1,4 +1,4 @@
-"""How people and agents say what came of an attempt, in the English of transcripts.
+"""How people and agents say what came of an attempt: in English here, in other languages in ``tongues``.
 
 Precision before recall, as in ``runtime.distill.phrases``: an attempt that is wrongly called a success costs more than
 one that is not listed.
@@ -7,9 +7,15 @@ one that is not listed.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from runtime.distill.phrases import CORRECTS, NOT_REJECTED, REFUSES, REJECTS, SUPPOSES
 from runtime.distill.words import straight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runtime.work.tongues import Tongue
 
 WORKED, FAILED, REJECTED, GIVEN_UP, DECIDED = "worked", "failed", "rejected", "given up", "decided"
 # Work was done, and nobody said what came of it.
@@ -64,9 +70,23 @@ _AHEAD = _any(
 )
 
 
-def outcome(sentence: str, *, by_person: bool) -> str:
-    """Return what a sentence says came of an attempt, "" if it says nothing of that."""
+def outcome(sentence: str, *, by_person: bool, tongues: Sequence[Tongue] = ()) -> str:
+    """Return what a sentence says came of an attempt, "" if it says nothing of that.
+
+    ``tongues`` are the languages besides English that the session is in.
+    """
     text = straight(sentence)
+    found = _outcome_in_english(text, by_person=by_person)
+    return found or next(filter(None, (each.outcome(text, by_person=by_person) for each in tongues)), "")
+
+
+def verdict(sentence: str, tongues: Sequence[Tongue] = ()) -> str:
+    """Return what a person's words after some work say came of it, "" if they say nothing of that."""
+    text = straight(sentence)
+    return _verdict_in_english(text) or next(filter(None, (each.verdict(text) for each in tongues)), "")
+
+
+def _outcome_in_english(text: str, *, by_person: bool) -> str:
     if by_person and (CORRECTS.search(text) or REFUSES.search(text)) and not NOT_REJECTED.search(text):
         return REJECTED
     if _GIVES_UP.search(text) and not _AHEAD.search(text) and not SUPPOSES.search(text):
@@ -80,9 +100,7 @@ def outcome(sentence: str, *, by_person: bool) -> str:
     return WORKED if _WORKS.search(text) else ""
 
 
-def verdict(sentence: str) -> str:
-    """Return what a person's words after some work say came of it, "" if they say nothing of that."""
-    text = straight(sentence)
+def _verdict_in_english(text: str) -> str:
     if _COMPLAINS.search(text):
         return FAILED
     if (CORRECTS.search(text) or REFUSES.search(text)) and not NOT_REJECTED.search(text):

@@ -55,6 +55,15 @@ def test_a_person_says_what_came_of_a_request(shelf: Shelf, answer: str, outcome
     assert (outcome, "request", quote) in told(shelf, "sqlite connection pool")
 
 
+def test_a_person_says_it_in_their_own_language(shelf: Shelf) -> None:
+    request = ("user", "Bitte baue jetzt einen Verbindungspool für sqlite ein, aber nicht mit Threads.")
+    work = ("assistant", "Ich baue den Verbindungspool ein.\n\n- Edit: /u/x/api/store.py\n\nDer Pool ist da.")
+    talk(shelf, "s", request, work, ("user", "Das geht immer noch nicht."))
+    assert ("failed", "request", "Das geht immer noch nicht.") in told(shelf, "sqlite Verbindungspool")
+    talk(shelf, "t", request, work, ("user", "Perfekt, danke dir."), ago=0)
+    assert ("worked", "request", "Perfekt, danke dir.") in told(shelf, "sqlite Verbindungspool")
+
+
 def test_the_agents_last_word_counts_if_the_person_says_nothing(shelf: Shelf) -> None:
     talk(shelf, "s", REQUEST, (WORK[0], f"{WORK[1]} All 14 tests pass."))
     assert told(shelf, "sqlite connection pool") == [("worked", "request", "All 14 tests pass.")]
