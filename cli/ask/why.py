@@ -22,8 +22,9 @@ COMMAND = Command(
         "List decisions and rejections from the inbox, newest first, with their successors. Then list those from\n"
         "sessions, with the reason, who made them and when. Each says if it still holds. Exit code 67 means: there is\n"
         "no record.\n"
-        "--conflicts lists notes of the inbox that contradict each other: decisions, rejections and preferences. On a\n"
-        "terminal it asks for each, and one key settles it: n keeps the newer, o the older, b both; s skips, q quits.\n"
+        "--conflicts lists notes of the inbox and decisions of sessions that contradict each other. On a terminal it\n"
+        "asks for each, and one key settles it: n keeps the newer, o the older, b both; s skips, q quits. A decision\n"
+        "of a session that holds becomes a note.\n"
         "--settle ID does the same without a question."
     ),
     words="TOPIC",
@@ -32,7 +33,7 @@ COMMAND = Command(
     options=(
         Option("-n", "--limit", metavar="N", default=10, convert=whole, help="how many decisions at most (10)"),
         Option("--project", metavar="GLOB", default="", help="only this project: a folder's name, a path or a glob"),
-        Option("--conflicts", help="list notes that contradict each other, and settle them"),
+        Option("--conflicts", help="list what contradicts itself in notes and sessions, and settle it"),
         Option("--settle", metavar="ID", default="", help="settle this conflict, as --keep says"),
         Option(
             "--keep",
@@ -134,7 +135,8 @@ def _conflicts(args: Args, context: Context) -> int:
 
     if args.words:
         raise BadInput("--conflicts takes no topic", "brain why --conflicts --project NAME")
-    held = [each for each in conflicts(context.home) if not args.project or is_of(each["project"] or "", args.project)]
+    every = conflicts(context.home, config.load(context.home))
+    held = [each for each in every if not args.project or is_of(each["project"] or "", args.project)]
     found = printable_value(shown(held))
     context.fields["n_hits"] = len(found)
     envelope = {"schema": 1, "ok": True, **({} if found else {"error": "no_results"}), "conflicts": found}
@@ -142,12 +144,12 @@ def _conflicts(args: Args, context: Context) -> int:
         context.emit(envelope)
         return OK if found else NO_RESULTS
     if not found:
-        write("No notes contradict each other.\n")
+        write("Nothing that was decided contradicts itself.\n")
         return NO_RESULTS
     asks = sys.stdin.isatty() and sys.stdout.isatty()
     gone: set[str] = set()
     for number, (each, own) in enumerate(zip(found, held, strict=True), 1):
-        if not gone.isdisjoint(side["entry_id"] for side in own["sides"]):
+        if not gone.isdisjoint(_key_of(side) for side in own["sides"]):
             write(f"{each['id']}  {number} of {len(found)}: settled with an earlier one\n\n")
             continue
         write("\n".join(_conflict(each, number, len(found))) + "\n")
@@ -162,10 +164,15 @@ def _conflict(found: dict[str, Any], number: int, of: int) -> Iterator[str]:
     project = f" · {found['project']}" if found["project"] else ""
     yield f"{found['id']}  {number} of {of}{project}: {found['reason']}"
     for name, side in zip(("newer", "older"), found["sides"], strict=True):
-        yield f"   {name}: {side['type']} of {str(side['date'])[:10]}: {side['title']}  ({side['entry_id']})"
+        yield f"   {name}: {side['type']} of {str(side['date'])[:10]}: {side['title']}  ({_key_of(side)})"
         if side["why"]:
             yield f"          why: {side['why']}"
     yield ""
+
+
+def _key_of(side: dict[str, Any]) -> str:
+    """Return what names a side: the entry's id, or the place in a session."""
+    return str(side["entry_id"] or f"{side['uri']}:{side['line']}")
 
 
 def _ask(context: Context, found: dict[str, Any], gone: set[str]) -> bool:
@@ -178,7 +185,7 @@ def _ask(context: Context, found: dict[str, Any], gone: set[str]) -> bool:
     write(f"{keep or ('quit' if key in _QUITS else 'skipped')}\n\n")
     if keep:
         done = carry_out(context.home, found, keep)
-        newer, older = (side["entry_id"] for side in found["sides"])
+        newer, older = map(_key_of, found["sides"])
         gone |= {"newer": {older}, "older": {newer}}.get(keep, set())
         if done.get("warning"):
             warn(f"warning: {shown(done['warning'])}")
@@ -209,7 +216,7 @@ def _settle(args: Args, context: Context) -> int:
 
     if not (args.settle and args.keep) or args.words:
         raise BadInput("--settle and --keep go together", "brain why --settle 3fa94c --keep newer")
-    done = printable_value(shown(decide(context.home, args.settle, args.keep)))
+    done = printable_value(shown(decide(context.home, config.load(context.home), args.settle, args.keep)))
     if args.json:
         context.emit(done)
         return OK

@@ -1,15 +1,27 @@
-"""Notes of the inbox that cannot all hold: their user settles which one does, or that both do.
+"""Decisions, rejections and preferences that cannot all hold: their user settles which one does, or that both do.
 
-Rules read words, no meaning: each names what it saw, and a wrong one costs a look. That both hold is noted in the newer
-entry (``holds_with``), so that deleting the index loses nothing.
+They are notes of the inbox and what sessions decided. Rules read words, no meaning: each names what it saw, and a wrong
+one costs a look. That two notes both hold is noted in the newer one (``holds_with``). What a session decided becomes a
+note once its user says that it holds; ``state/settled.jsonl`` has the ids of the conflicts that were settled so.
+Deleting the index loses nothing.
 """
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
 from hashlib import blake2b
 from itertools import combinations
+from os.path import join
 from typing import TYPE_CHECKING, Any
 
+from core import clock
+from core.errors import EngineMissing
+from core.files import read_or_none
+from qmd.index.actions import history, table
+from qmd.index.actions.action import DECISION
+from qmd.index.store import open_index
+from runtime.asking.envelope import uri
 from runtime.capture import entries
 from runtime.distill.words import stem, words
 from runtime.validity import SUPERSEDED, statements
@@ -18,6 +30,7 @@ from runtime.validity.comparing import relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from core.config import Config
     from core.home import Home
     from runtime.capture.entries import Stored
 
@@ -28,30 +41,50 @@ _LEAST = 2
 _MOST = 50
 # Entries of a project that are compared, the newest: each with each.
 _MOST_CLAIMS = 300
+# Statements of sessions that are looked at, and characters of one.
+_LOOKED_AT, _LONGEST = 2_000, 300
+_SETTLED = "settled.jsonl"
 # How a conflict is settled.
 NEWER, OLDER, BOTH = "newer", "older", "both"
 KEEPS = (NEWER, OLDER, BOTH)
 
 
-def conflicts(home: Home) -> list[dict[str, Any]]:
-    """Return pairs of entries of one project that contradict each other: ``id``, ``rule``, ``reason``, ``sides``.
+def conflicts(home: Home, config: Config) -> list[dict[str, Any]]:
+    """Return pairs of one project that contradict each other: ``id``, ``rule``, ``reason``, ``sides``.
 
-    Sides are items as ``entries.item`` has them, the newer one first. A pair keeps its ``id``.
+    Sides are items as ``entries.item`` has them, with ``why``, ``uri`` and ``line``; the newer one is first. That of a
+    session has no ``entry_id``. A pair keeps its ``id``. A note that is newer than what a session decided is no
+    conflict: it takes its place. Raises apsw.Error.
     """
     standing: dict[str, list[_Claim]] = {}
     for stored in entries.entries(home):
         if stored.type in _TYPES and not stored.field("superseded_by"):
-            standing.setdefault(stored.field("project"), []).append(_Claim(stored))
+            standing.setdefault(stored.field("project"), []).append(_Claim.of_note(stored))
+    for claim in _of_sessions(home, config):
+        standing.setdefault(claim.project, []).append(claim)
+    settled = _settled(home)
     found: list[dict[str, Any]] = []
     for project in sorted(standing):
-        for newer, older in combinations(standing[project][:_MOST_CLAIMS], 2):
+        newest = sorted(standing[project], key=lambda each: (each.at, each.key), reverse=True)[:_MOST_CLAIMS]
+        for newer, older in combinations(newest, 2):
+            if newer.session == older.session and newer.session:
+                continue
+            if newer.stored is not None and older.stored is None:
+                continue
             seen = next(_contradictions(newer, older), None)
             if seen is None or _both_hold(newer.stored, older.stored):
                 continue
-            sides = [entries.item(each.stored) | {"why": each.stored.meta.get("why")} for each in (newer, older)]
-            identity = _identity(newer.stored, older.stored)
+            identity = _identity(newer, older)
+            if identity in settled:
+                continue
             found.append(
-                {"id": identity, "rule": seen[0], "reason": seen[1], "project": project or None, "sides": sides}
+                {
+                    "id": identity,
+                    "rule": seen[0],
+                    "reason": seen[1],
+                    "project": project or None,
+                    "sides": [newer.item, older.item],
+                }
             )
             if len(found) >= _MOST:
                 return found
@@ -77,14 +110,14 @@ def settle(home: Home, holds: str, yields: str) -> str:
     return warning
 
 
-def decide(home: Home, identity: str, keep: str) -> dict[str, Any]:
-    """Settle the conflict with this ``id``: keep the NEWER entry, the OLDER one, or BOTH; return the envelope.
+def decide(home: Home, config: Config, identity: str, keep: str) -> dict[str, Any]:
+    """Settle the conflict with this ``id``: keep the NEWER side, the OLDER one, or BOTH; return the envelope.
 
     Raises BadInput if there is no such conflict.
     """
     from core.errors import BadInput
 
-    found = next((each for each in conflicts(home) if each["id"] == identity.strip().lower()), None)
+    found = next((each for each in conflicts(home, config) if each["id"] == identity.strip().lower()), None)
     if found is None:
         raise BadInput(f"there is no conflict {identity!r}", "brain why --conflicts lists them")
     return carry_out(home, found, keep)
@@ -93,12 +126,40 @@ def decide(home: Home, identity: str, keep: str) -> dict[str, Any]:
 def carry_out(home: Home, found: dict[str, Any], keep: str) -> dict[str, Any]:
     """Settle a conflict that ``conflicts`` returned, as ``decide`` does. Raises as ``settle`` and ``hold_together``."""
     newer, older = (side["entry_id"] for side in found["sides"])
-    if keep == BOTH:
+    if not newer or not older:
+        warning = "" if keep == BOTH else _note(home, *(found["sides"] if keep == NEWER else found["sides"][::-1]))
+        _add_settled(home, found["id"], keep)
+    elif keep == BOTH:
         warning = hold_together(home, newer, older)
     else:
         warning = settle(home, *((newer, older) if keep == NEWER else (older, newer)))
     envelope: dict[str, Any] = {"schema": 1, "ok": True, "id": found["id"], "kept": keep, "sides": found["sides"]}
     return {**envelope, "warning": warning} if warning else envelope
+
+
+def _note(home: Home, holds: dict[str, Any], yields: dict[str, Any]) -> str:
+    """Note the side that holds as the user's own and newest word; return a warning, "" if all went well.
+
+    A note takes the place of each side that is a note: of the older one that holds, too, since what a session said
+    after it would pass for the newer word.
+    """
+    from runtime.capture import inbox
+
+    why = f"settled against: {yields['title']}"
+    given = f"{holds['why']}; {why}" if holds["why"] else why
+    older = [each["entry_id"] for each in (holds, yields) if each["entry_id"]]
+    made = inbox.write(
+        home,
+        str(holds["title"]),
+        type=str(holds["type"]),
+        project=str(holds["project"] or ""),
+        why=given[: inbox.FIELD_LIMIT],
+        supersedes=older[0] if older else "",
+    )
+    warning = made.warning
+    for each in older:
+        warning = entries.mark_superseded(home, entries.find(home, each), made.entry_id) or warning
+    return warning
 
 
 def hold_together(home: Home, one: str, other: str) -> str:
@@ -109,7 +170,9 @@ def hold_together(home: Home, one: str, other: str) -> str:
     return entries.store(home, entries.Stored(newer.path, meta, newer.body), edited=False)
 
 
-def _both_hold(one: Stored, other: Stored) -> bool:
+def _both_hold(one: Stored | None, other: Stored | None) -> bool:
+    if one is None or other is None:
+        return False
     return one.entry_id in _holding(other) or other.entry_id in _holding(one)
 
 
@@ -118,37 +181,106 @@ def _holding(stored: Stored) -> list[str]:
     return [str(each) for each in found] if isinstance(found, list) else []
 
 
-def _identity(newer: Stored, older: Stored) -> str:
-    return blake2b(f"{newer.entry_id} {older.entry_id}".encode(), digest_size=3).hexdigest()
+def _identity(newer: _Claim, older: _Claim) -> str:
+    return blake2b(f"{newer.key} {older.key}".encode("utf-8", "replace"), digest_size=3).hexdigest()
+
+
+def _settled(home: Home) -> set[str]:
+    """Return the ids of settled conflicts of which a side is a session's. A damaged row settles nothing."""
+    found: set[str] = set()
+    for line in (read_or_none(join(home.state, _SETTLED)) or b"").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            found.add(str(row.get("id")))
+    return found
+
+
+def _add_settled(home: Home, identity: str, keep: str) -> None:
+    from core import telemetry
+
+    failure = telemetry.append(join(home.state, _SETTLED), {"id": identity, "kept": keep})
+    if failure is not None:
+        raise failure
+
+
+def _of_sessions(home: Home, config: Config) -> Iterator[_Claim]:
+    """Yield what sessions and distillates decided and rejected, the newest first; no refused call of a tool."""
+    try:
+        connection = open_index(home.index)
+    except EngineMissing:
+        return  # notes are files
+    with closing(connection):
+        said = history.statements(connection, most=_LOOKED_AT)
+        said = [each for each in said if each.kind == DECISION or not each.name]
+        origins = table.origins(connection, {each.document for each in said})
+    for each in said:
+        origin = origins.get(each.document)
+        if origin is None or config.trust_of(origin.collection, origin.path) not in ("session", "distilled"):
+            continue
+        item: dict[str, Any] = {
+            "entry_id": None,
+            "type": "decision" if each.kind == DECISION else "rejected",
+            "title": each.subject[:_LONGEST],
+            "path": None,
+            "date": clock.iso(each.at),
+            "project": origin.project or None,
+            "tags": None,
+            "supersedes": None,
+            "superseded_by": None,
+            "why": each.note[:_LONGEST] or None,
+            "uri": uri(origin.collection, origin.path),
+            "line": each.line,
+        }
+        yield _Claim(item, each.subject, each.at, session=origin.session)
 
 
 class _Claim:
-    """A standing entry: its statements, and the stems of its text, its title and the alternatives it turned down."""
+    """One side: its statements, and the stems of its text, its title and the alternatives it turned down.
 
-    __slots__ = ("alternatives", "said", "statements", "stored", "title")
+    ``at`` is epoch seconds. ``stored`` is None, and ``session`` its id, for what a session decided.
+    """
 
-    def __init__(self, stored: Stored) -> None:
-        self.stored = stored
-        self.title = _stems(stored.title)
-        self.said = self.title | _stems(entries.statement(stored))
-        text = f"{stored.title}\n{entries.statement(stored)}"
-        self.statements = statements.read(text, negative=stored.type == "rejected")
+    __slots__ = ("alternatives", "at", "item", "key", "project", "said", "session", "statements", "stored", "title")
+
+    def __init__(
+        self, item: dict[str, Any], text: str, at: int, *, session: str = "", stored: Stored | None = None
+    ) -> None:
+        self.item, self.at, self.session, self.stored = item, at, session, stored
+        self.project = str(item["project"] or "")
+        # The words of a session's, as its lines move.
+        self.key = str(item["entry_id"] or f"{item['uri']} {item['title']}")
+        self.title = _stems(str(item["title"]))
+        self.said = self.title | _stems(text)
+        whole = f"{item['title']}\n{text}" if stored is not None else text
+        self.statements = statements.read(whole, negative=item["type"] == "rejected")
+        self.alternatives: list[tuple[str, set[str]]] = []
+
+    @classmethod
+    def of_note(cls, stored: Stored) -> _Claim:
+        """Return the side that a note is."""
+        item = entries.item(stored) | {"why": stored.meta.get("why"), "uri": None, "line": None}
+        at = clock.parse_iso(str(stored.meta.get("date") or "")) or 0
+        claim = cls(item, entries.statement(stored), at, stored=stored)
         found = stored.meta.get("alternatives")
         named = [str(each) for each in found] if isinstance(found, list) else []
-        self.alternatives = [(each, stems) for each in named if (stems := _stems(each))]
+        claim.alternatives = [(each, stems) for each in named if (stems := _stems(each))]
+        return claim
 
 
 def _contradictions(newer: _Claim, older: _Claim) -> Iterator[tuple[str, str]]:
-    one, other = newer.stored, older.stored
-    if one.field("supersedes") and one.field("supersedes") == other.field("supersedes"):
+    one, other = newer.item, older.item
+    if one["supersedes"] and one["supersedes"] == other["supersedes"]:
         yield "fork", "both took the place of the same entry"
-    rejections = [one.type, other.type].count("rejected")
+    rejections = [one["type"], other["type"]].count("rejected")
     if rejections == 1 and _alike(newer.said, older.said):
         yield "rejected", "one was decided, the other rejected, in the same words"
     for claim, against in ((newer, older), (older, newer)) if not rejections else ():
         for name, stems in claim.alternatives:
             if stems <= against.title:
-                yield "alternative", f"“{claim.stored.title}” was chosen instead of “{name}”"
+                yield "alternative", f"“{claim.item['title']}” was chosen instead of “{name}”"
     for earlier in older.statements:
         for later in newer.statements:
             state = relation(earlier, later)

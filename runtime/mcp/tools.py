@@ -215,7 +215,7 @@ def _conflicts(home: Home, project: str, fields: dict[str, Any]) -> dict[str, An
     from runtime.explaining.activity import is_of
     from runtime.explaining.conflicts import conflicts
 
-    found = [each for each in conflicts(home) if not project or is_of(each["project"] or "", project)]
+    found = [each for each in conflicts(home, load(home)) if not project or is_of(each["project"] or "", project)]
     fields["n_hits"] = len(found)
     envelope: dict[str, Any] = {"schema": 1, "ok": True, "conflicts": found}
     return envelope if found else {**envelope, "error": "no_results"}
@@ -382,7 +382,7 @@ _ALL = (
                 "conflicts": {
                     "type": "boolean",
                     "default": False,
-                    "description": "Instead of a topic: the user's notes that contradict each other, with both sides",
+                    "description": "Instead of a topic: notes and decisions that contradict each other, both sides",
                 },
                 "project": _NARROW["project"],
                 "limit": {"type": "number", "default": 10, "description": "How many decisions at most (1-50)"},

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from cli.ask import why as command
+from core.config import load
 from core.home import Home
 from runtime.capture import inbox
 from runtime.explaining.conflicts import conflicts
@@ -35,7 +36,7 @@ def test_a_conflict_is_listed_with_both_sides_and_settled_by_its_id(brain: Brain
     assert brain("why", "--conflicts", "--project", "web").returncode == 67
     done = json.loads(brain("why", "--settle", found["id"], "--keep", "newer", "--json").stdout)
     assert done["kept"] == "newer"
-    assert conflicts(home) == []
+    assert conflicts(home, load(home)) == []
     assert brain("why", "--conflicts").returncode == 67
     again = brain("why", "--settle", found["id"], "--keep", "newer")
     assert (again.returncode, "brain why --conflicts" in again.stderr) == (64, True)
@@ -75,4 +76,4 @@ def test_a_pair_of_which_one_side_is_gone_is_passed_over(brain: Brain, home: Hom
     done = brain("why", "--conflicts", "--project", "api", code=TERMINAL.format(keys=keys))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("settled with an earlier one") == passed_over
-    assert [each["project"] for each in conflicts(home)] == ["/srv/ferry"]
+    assert [each["project"] for each in conflicts(home, load(home))] == ["/srv/ferry"]

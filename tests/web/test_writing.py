@@ -244,7 +244,9 @@ def test_a_conflict_is_settled_by_its_user(home: Home, browser: Browser) -> None
     page = browser.get("/why")
     assert "1 conflict to settle" in page
     assert Judge(page).faults == []
-    given = {"holds": newer.entry_id, "yields": older.entry_id}
+    keep = "newer" if conflict["sides"][0]["entry_id"] == newer.entry_id else "older"
+    given = {"conflict": conflict["id"], "keep": keep}
+    browser.post("/inbox", {**given, "keep": "neither", "fresh": fresh(browser.get("/why"))}, 400)
     assert "not fresh" in browser.post("/inbox", {**given, "fresh": "guessed"}, 403)
     browser.post("/inbox", {**given, "fresh": fresh(page)}, 303)
     assert entries.find(home, older.entry_id).field("superseded_by") == newer.entry_id
@@ -259,7 +261,7 @@ def test_both_sides_of_a_conflict_may_hold_and_each_choice_has_a_key(home: Home,
     sides.append(capture(home, "Use tables for tides", type="rejected", project="ferry", why="gulls", force=True))
     page = browser.get("/why")
     assert all(f'class="key{key}"' in page for key in (1, 2, 3))
-    given = {"holds": sides[0].entry_id, "yields": sides[1].entry_id, "both": "1"}
+    given = {"conflict": browser.json("/why.json")["conflicts"][0]["id"], "keep": "both"}
     browser.post("/inbox", {**given, "fresh": fresh(page)}, 303)
     assert "to settle" not in browser.get("/why")
     assert not any(entries.find(home, each.entry_id).field("superseded_by") for each in sides)

@@ -45,7 +45,8 @@ def view(visit: Visit) -> Page:
     items = printable_value(
         shown_value([{**entries.item(stored), "why": stored.meta.get("why")} for stored in islice(chosen, _MOST)])
     )
-    contradictions = [each for each in conflicts(visit.home) if not project or is_of(each["project"] or "", project)]
+    every = conflicts(visit.home, visit.config)
+    contradictions = [each for each in every if not project or is_of(each["project"] or "", project)]
     envelope = {
         "schema": 1,
         "ok": True,

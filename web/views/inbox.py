@@ -13,7 +13,7 @@ from core.text import printable_value
 from runtime.capture import entries
 from runtime.capture.capture import capture, refuse_secrets
 from runtime.capture.inbox import TYPES
-from runtime.explaining.conflicts import hold_together, settle
+from runtime.explaining.conflicts import KEEPS, decide
 from web.visit import Page
 
 if TYPE_CHECKING:
@@ -39,23 +39,17 @@ def view(visit: Visit) -> Page:
         return _page(visit, draft, older.title if older else "", editing=editing)
     if visit.field("remove"):
         return _remove(visit, visit.field("remove"))
-    if visit.field("holds"):
+    if visit.field("conflict"):
         return _settle(visit)
     return _edit(visit, visit.field("edit")) if visit.field("edit") else _note(visit)
 
 
 def _settle(visit: Visit) -> Page:
-    """Let the entry ``holds`` take the place of the entry ``yields``, or both hold: a conflict of `/why`."""
-    holds, yields = visit.field("holds"), visit.field("yields")
-    envelope: dict[str, Any]
-    if visit.field("both"):
-        warning = hold_together(visit.home, holds, yields)
-        envelope = {"schema": 1, "ok": True, "holds": holds, "holds_with": yields}
-    else:
-        warning = settle(visit.home, holds, yields)
-        envelope = {"schema": 1, "ok": True, "holds": holds, "superseded": yields}
-    if warning:
-        envelope["warning"] = printable_value(warning)
+    """Settle a conflict of `/why`, as the field ``keep`` says: newer, older or both."""
+    keep = visit.field("keep")
+    if keep not in KEEPS:
+        raise BadInput("the form does not say which side holds", "settle it on the page /why")
+    envelope = printable_value(shown_value(decide(visit.home, visit.config, visit.field("conflict"), keep)))
     return Page("inbox", "Inbox", envelope, {}, "inbox", {"verb": "settle"}, then="/why?settled=1")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
+from core.config import load
 from core.errors import BadInput
 from core.home import Home
 from runtime.capture import entries, inbox
@@ -44,7 +46,7 @@ CASES: list[tuple[str, Any, Any]] = [
 def test_what_contradicts_is_found_and_nothing_else(home: Home, rule: str, one: Any, other: Any) -> None:
     Shelf(home)
     ids = {note(home, text, kind, **fields) for text, kind, fields in (one, other)}
-    found = conflicts(home)
+    found = conflicts(home, load(home))
     assert [each["rule"] for each in found] == ([rule] if rule else [])
     for each in found:
         assert {side["entry_id"] for side in each["sides"]} == ids
@@ -54,11 +56,11 @@ def test_other_projects_and_superseded_entries_do_not_contradict(home: Home) -> 
     Shelf(home)
     first = capture(home, "Redis for the job queue", type="decision", project="ferry", why="it is there")
     note(home, "Redis for the job queue", "rejected", project="harbour")
-    assert conflicts(home) == []
+    assert conflicts(home, load(home)) == []
     note(home, "Redis for the job queue", "rejected")
-    assert len(conflicts(home)) == 1
+    assert len(conflicts(home, load(home))) == 1
     capture(home, "SQLite for jobs", supersedes=first.entry_id, why="one file")
-    assert conflicts(home) == []
+    assert conflicts(home, load(home)) == []
 
 
 def test_two_successors_of_one_entry_are_a_conflict(home: Home) -> None:
@@ -66,7 +68,7 @@ def test_two_successors_of_one_entry_are_a_conflict(home: Home) -> None:
     first = note(home, "Keep tides in a table", "decision")
     note(home, "Compute tides when asked", "decision", supersedes=first)
     note(home, "Ask the harbour for levels", "decision", supersedes=first)
-    assert [each["rule"] for each in conflicts(home)] == ["fork"]
+    assert [each["rule"] for each in conflicts(home, load(home))] == ["fork"]
 
 
 def test_settling_says_so_in_both_entries(home: Home) -> None:
@@ -75,7 +77,7 @@ def test_settling_says_so_in_both_entries(home: Home) -> None:
     assert settle(home, kept, gone) == ""
     assert entries.find(home, gone).field("superseded_by") == kept
     assert entries.find(home, kept).field("supersedes") == gone
-    assert conflicts(home) == []
+    assert conflicts(home, load(home)) == []
     with pytest.raises(BadInput):
         settle(home, kept, gone)
     with pytest.raises(BadInput):
@@ -86,24 +88,91 @@ def test_settling_says_so_in_both_entries(home: Home) -> None:
 def test_a_conflict_is_settled_by_its_id_and_does_not_come_back(home: Home, keep: str) -> None:
     Shelf(home)
     older, newer = note(home, "Redis for jobs", "rejected"), note(home, "Redis for jobs", "decision")
-    (found,) = conflicts(home)
-    assert found["id"] == conflicts(home)[0]["id"]
-    done = decide(home, found["id"], keep)
+    (found,) = conflicts(home, load(home))
+    assert found["id"] == conflicts(home, load(home))[0]["id"]
+    done = decide(home, load(home), found["id"], keep)
     assert (done["kept"], [side["entry_id"] for side in done["sides"]]) == (keep, [newer, older])
     gone = {"newer": [older], "older": [newer], "both": []}[keep]
     assert [each for each in (older, newer) if entries.find(home, each).field("superseded_by")] == gone
-    assert conflicts(home) == []
+    assert conflicts(home, load(home)) == []
     with pytest.raises(BadInput):
-        decide(home, found["id"], keep)
+        decide(home, load(home), found["id"], keep)
 
 
 def test_two_that_hold_both_may_contradict_a_third(home: Home) -> None:
     Shelf(home)
     note(home, "Redis for jobs", "rejected")
     note(home, "Redis for jobs", "decision")
-    decide(home, conflicts(home)[0]["id"], "both")
+    decide(home, load(home), conflicts(home, load(home))[0]["id"], "both")
     third = note(home, "Redis for jobs", "rejected")
-    (found,) = conflicts(home)
+    (found,) = conflicts(home, load(home))
     assert third in {side["entry_id"] for side in found["sides"]}
-    decide(home, found["id"], "both")
-    assert conflicts(home) == []
+    decide(home, load(home), found["id"], "both")
+    assert conflicts(home, load(home)) == []
+
+
+def answered(shelf: Shelf, name: str, question: str, answer: str, date: int, project: str = "/u/x/ferry") -> None:
+    """Put a session into the index in which a person answered an agent's question."""
+    body = f"## [1] assistant\n\n- AskUserQuestion: {question}\n  answer to “{question}”: {answer}\n"
+    given = {"session_id": name, "source": "claude", "project": project, "turns": 1}
+    shelf.put("brain", f"{name}.md", body, date=date, ended=date, **given)
+
+
+MARCH, APRIL = 1_772_400_000, 1_775_100_000
+
+
+def distilled(shelf: Shelf, name: str, text: str, date: int) -> None:
+    """Put a distillate with one decision into the index."""
+    given = {"session_id": name, "source": "claude", "project": "/u/x/ferry", "distiller": "extractive"}
+    shelf.put("distilled", f"{name}.md", f"## Decisions\n\n- {text} [1]\n", date=date, ended=date, **given)
+
+
+@pytest.mark.parametrize("keep", ["newer", "older", "both"])
+def test_decisions_of_sessions_contradict_each_other_until_their_user_settles_it(home: Home, keep: str) -> None:
+    shelf = Shelf(home)
+    distilled(shelf, "s1", "The timeout of the client is 30 seconds.", MARCH)
+    distilled(shelf, "s2", "The timeout of the client is 90 seconds.", APRIL)
+    (found,) = conflicts(home, load(home))
+    newer, older = found["sides"]
+    assert (newer["uri"], older["uri"]) == ("qmd://distilled/s2.md", "qmd://distilled/s1.md")
+    assert "90 seconds" in newer["title"]
+    assert newer["entry_id"] is None
+    decide(home, load(home), found["id"], keep)
+    assert conflicts(home, load(home)) == []
+    notes = [stored.title for stored in entries.entries(home)]
+    wanted = {"newer": [newer["title"]], "older": [older["title"]], "both": []}
+    assert notes == wanted[keep]
+    os.unlink(home.index)
+    Shelf(home)
+    distilled(Shelf(home), "s1", "The timeout of the client is 30 seconds.", MARCH)
+    distilled(Shelf(home), "s2", "The timeout of the client is 90 seconds.", APRIL)
+    assert conflicts(home, load(home)) == []  # whatever becomes of the index
+
+
+def test_a_session_that_decides_otherwise_than_a_note_is_a_conflict_and_the_reverse_is_none(home: Home) -> None:
+    shelf = Shelf(home)
+    said = note(home, "The timeout of the client is 30 seconds", "decision", project="/u/x/ferry")
+    distilled(shelf, "s1", "The timeout of the client is 60 seconds.", MARCH)  # long before the note
+    assert conflicts(home, load(home)) == []
+    distilled(shelf, "s2", "The timeout of the client is 90 seconds.", 4_000_000_000)
+    found = [each for each in conflicts(home, load(home)) if said in {side["entry_id"] for side in each["sides"]}]
+    assert [side["uri"] for side in found[0]["sides"]] == ["qmd://distilled/s2.md", None]
+    decide(home, load(home), found[0]["id"], "older")
+    (kept,) = [stored for stored in entries.entries(home) if not stored.field("superseded_by")]
+    assert kept.title == "The timeout of the client is 30 seconds"
+    assert kept.field("supersedes") == said
+
+
+def test_answers_to_agents_are_compared_within_their_project_alone(home: Home) -> None:
+    shelf = Shelf(home)
+    answered(shelf, "a1", "Which database should the client use?", "sqlite", MARCH)
+    answered(shelf, "a2", "Which database should the client use?", "postgres", APRIL, "/u/x/harbour")
+    assert conflicts(home, load(home)) == []
+
+
+def test_without_an_index_notes_are_compared_all_the_same(home: Home) -> None:
+    Shelf(home)
+    note(home, "Always squash commits", "preference")
+    note(home, "Never squash commits", "preference")
+    os.unlink(home.index)
+    assert len(conflicts(home, load(home))) == 1
