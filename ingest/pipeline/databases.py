@@ -16,16 +16,16 @@ from ingest.archive.rows import Shelf, restored
 from ingest.pipeline.reading import DAMAGED, Reading, unreadable
 from ingest.raw.records import REPLACED
 from ingest.raw.sqlite_copy import Unsettled, bear, copied, is_database
-from ingest.raw.store import DATABASES
+from ingest.raw.store import with_log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     import apsw
 
     from ingest.pipeline.state import FileRow
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
 
     # (reason, detail).
     Damage = tuple[str, str]
@@ -39,21 +39,7 @@ NOTHING = hashlib.sha256().hexdigest()
 def look(path: str) -> tuple[int, int, int]:
     """Return (bytes, latest mtime in ns, inode) of a database with its write-ahead log. Raises OSError."""
     status = os.stat(path)
-    size, mtime_ns = status.st_size, status.st_mtime_ns
-    with contextlib.suppress(OSError):
-        log = os.stat(f"{path}-wal")
-        size += log.st_size
-        mtime_ns = max(mtime_ns, log.st_mtime_ns) if log.st_size else mtime_ns
-    return size, mtime_ns, status.st_ino
-
-
-def with_logs(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
-    """Return the discovered ``files``, each database with its write-ahead log."""
-    for file in files:
-        if file.path.endswith(DATABASES) and not file.skip:
-            with contextlib.suppress(OSError):
-                file.size, file.mtime_ns, file.inode = look(file.path)
-    return files
+    return *with_log(path, status), status.st_ino
 
 
 def read(path: str, raw: RawStore, take: Take) -> Reading:

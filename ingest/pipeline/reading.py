@@ -17,13 +17,20 @@ from ingest.session.values import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from typing import BinaryIO
+    from typing import BinaryIO, Protocol
 
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
     from ingest.raw.store import RawStore
 
     Unwrap = Callable[[BinaryIO], object]
+
+    class Journal(Protocol):
+        """A session that is made of the records of one file."""
+
+        def add(self, record: dict[str, Any], line: int, /) -> object: ...
+        def finish(self) -> object: ...
+
 
 EMPTY = "empty"
 INCOMPLETE = "no complete record yet"
@@ -203,6 +210,17 @@ def add_records(source: records.Records, reading: Reading, add: Callable[[dict[s
             add(record, line)
         except BROKEN as error:
             reading.broken(error, line)
+
+
+def journal(path: str, raw: RawStore, make: Callable[[Reading], Journal], foreign: str) -> Reading:
+    """Read one file as ``lines`` does: what ``make`` returns takes its records, in order."""
+
+    def take(source: records.Records, reading: Reading) -> None:
+        made = make(reading)
+        add_records(source, reading, made.add)
+        made.finish()
+
+    return lines(path, raw, take, foreign)
 
 
 def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:

@@ -274,7 +274,8 @@ def walk(
     """Return every file below ``roots`` with a name that ends in ``suffix``, or passes it, sorted by path, each once.
 
     A root may be a file or a symbolic link; links to folders further down are not followed, so there are no loops.
-    A file that is not regular, or that ``skipped_…`` names by its folder or name, is listed with the reason.
+    A file that is not regular, or that ``skipped_…`` names by its folder or name, is listed with the reason. A database
+    has the size and the mtime that it has with its write-ahead log.
     """
     wanted = suffix if callable(suffix) else lambda name: name.endswith(suffix)
     found: dict[str, SourceFile] = {}
@@ -303,12 +304,8 @@ def walk(
                     if wanted(entry.name):
                         found[entry.path] = SourceFile(entry.path, 0, 0, 0, f"unreadable: {error.strerror}")
                     continue
-                if stat.S_ISDIR(status.st_mode):
-                    continue
-                why = reason or skipped_files.get(entry.name, "")
-                if not stat.S_ISREG(status.st_mode):
-                    why = "not a regular file"
-                found[entry.path] = SourceFile(entry.path, status.st_size, status.st_mtime_ns, status.st_ino, why)
+                if not stat.S_ISDIR(status.st_mode):
+                    found[entry.path] = _found(entry.path, status, reason or skipped_files.get(entry.name, ""))
     return [found[path] for path in sorted(found)]
 
 
@@ -345,6 +342,22 @@ def _one(path: str, found: dict[str, SourceFile]) -> None:
         status = os.stat(path)
     except OSError as error:
         found[path] = SourceFile(path, 0, 0, 0, f"unreadable: {error.strerror}")
-        return
-    why = "" if stat.S_ISREG(status.st_mode) else "not a regular file"
-    found[path] = SourceFile(path, status.st_size, status.st_mtime_ns, status.st_ino, why)
+    else:
+        found[path] = _found(path, status, "")
+
+
+def _found(path: str, status: os.stat_result, why: str) -> SourceFile:
+    size, mtime_ns = with_log(path, status) if path.endswith(DATABASES) else (status.st_size, status.st_mtime_ns)
+    return SourceFile(
+        path, size, mtime_ns, status.st_ino, why if stat.S_ISREG(status.st_mode) else "not a regular file"
+    )
+
+
+def with_log(path: str, status: os.stat_result) -> tuple[int, int]:
+    """Return (bytes, latest mtime in ns) of a database with its write-ahead log; ``status`` is its own."""
+    try:
+        log = os.stat(f"{path}-wal")
+    except OSError:
+        return status.st_size, status.st_mtime_ns
+    latest = max(status.st_mtime_ns, log.st_mtime_ns) if log.st_size else status.st_mtime_ns
+    return status.st_size + log.st_size, latest

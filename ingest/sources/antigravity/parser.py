@@ -17,14 +17,13 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import NOTHING, UserText, between, cut_blocks, prompt
 from ingest.session.values import Vocabulary, mapping, moment, sequence, string
 
 if TYPE_CHECKING:
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -44,7 +43,7 @@ _EXITED = re.compile(r"\AThe command [^\n]{0,40}\bcode:? (-?[1-9][0-9]{0,9})")
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one conversation. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Conversation, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -56,12 +55,6 @@ def extract_user_text(text: str) -> UserText:
         return prompt((head.rpartition("</USER_REQUEST>")[0] or head).strip())
     rest = cut_blocks(text, _ASIDES).strip()
     return prompt(rest) if rest else NOTHING
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    conversation = _Conversation(reading)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
 
 
 class _Conversation:

@@ -66,11 +66,9 @@ class Codex(Source):
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
         """Add the files that name sessions, and skip a compressed transcript if its folder has the plain one."""
-        from ingest.pipeline.databases import with_logs
-
         places = list(roots)
         indexes = [index for place in places for index in _indexes(place)]
-        files = list(with_logs(super().discover([*places, *indexes])))
+        files = super().discover([*places, *indexes])
         present = {file.path for file in files}
         for file in files:
             if not file.skip and file.path.endswith(".zst") and file.path.removesuffix(".zst") in present:

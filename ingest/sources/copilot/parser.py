@@ -29,8 +29,7 @@ from core.document import fields as yaml
 from core.redaction import clean
 from core.text import one_line
 from ingest.pipeline import databases
-from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.raw import records
+from ingest.pipeline.reading import BROKEN, Reading, journal, whole
 from ingest.session.session import PROMPT, TEXT, SessionBuilder
 from ingest.session.transcripts import PROMPT_HISTORY, has_transcript, session_names, transcripts_near
 from ingest.session.units import path_name
@@ -70,13 +69,7 @@ def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
     if path.endswith(".json"):
         return whole(path, raw, _document, FOREIGN)
-    return lines(path, raw, _journal, FOREIGN)
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    conversation = Conversation(reading)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
+    return journal(path, raw, Conversation, FOREIGN)
 
 
 class Conversation:

@@ -51,10 +51,7 @@ class Copilot(Described):
         return super().describes(path)
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        found = super().discover(roots)
-        files = list(with_logs([file for file in found if self._is_session(file.path)]))
+        files = [file for file in super().discover(roots) if self._is_session(file.path)]
         taken_over = {_session(file.path) for file in files if file.path.endswith(".jsonl")}
         for file in files:
             if not file.skip and file.path.endswith(".json") and _session(file.path) in taken_over:

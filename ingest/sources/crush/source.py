@@ -10,10 +10,10 @@ from ingest.sources.in_projects import InProjects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
 
 
 class Crush(InProjects):
@@ -25,11 +25,6 @@ class Crush(InProjects):
     project_file = ".crush/crush.db"
     roots = ROOTS["crush"]
     resume = RESUME["crush"]
-
-    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return list(with_logs(super().discover(roots)))
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.crush.parser import stream

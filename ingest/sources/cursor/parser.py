@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from core.document import Failure
 from core.text import clean, one_line
 from ingest.archive.rows import Json, decoded
-from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
+from ingest.pipeline.reading import BROKEN, Reading, journal, whole
 from ingest.raw import records
 from ingest.session import project_ids
 from ingest.session.session import SessionBuilder
@@ -50,7 +50,7 @@ _SUMMARY = "[Previous conversation summary]:"
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one transcript. Faults are recorded in the result."""
-    return whole(path, raw, _text, FOREIGN) if path.endswith(".txt") else lines(path, raw, _journal, FOREIGN)
+    return whole(path, raw, _text, FOREIGN) if path.endswith(".txt") else journal(path, raw, Conversation, FOREIGN)
 
 
 def _session(path: str) -> SessionBuilder:
@@ -78,12 +78,6 @@ def _finish(session: SessionBuilder, reading: Reading) -> None:
 
 
 # Transcripts in JSON Lines
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    conversation = Conversation(reading)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
 
 
 class Conversation:

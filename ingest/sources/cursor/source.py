@@ -42,12 +42,8 @@ class Cursor(Source):
         return name.endswith((".vscdb", "store.db", ".jsonl", ".txt"))
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
         files = super().discover(roots)
-        return list(
-            with_logs([file for file in files if not file.path.endswith(".txt") or "/agent-transcripts/" in file.path])
-        )
+        return [file for file in files if not file.path.endswith(".txt") or "/agent-transcripts/" in file.path]
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.raw.store import DATABASES

@@ -16,7 +16,7 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, cut_blocks, prompt
@@ -27,7 +27,6 @@ from ingest.sources.messages import Messages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -43,7 +42,7 @@ _PRINTED = frozenset(("system", "tool_call", "tool_result", "completion", "error
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Conversation, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -62,12 +61,6 @@ class _Sent(Messages):
             return ""
         code = exit_code(found[1] or "")
         return f"Exit code {code}\n{text[found.end() :]}" if code else text
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    conversation = _Conversation(reading)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
 
 
 class _Conversation:

@@ -28,8 +28,7 @@ from urllib.parse import unquote
 
 from core.redaction import clean as redacted
 from core.text import one_line
-from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.raw import records
+from ingest.pipeline.reading import BROKEN, Reading, journal, whole
 from ingest.raw.store import MAX_WHOLE
 from ingest.session import tool_calls
 from ingest.session.project_ids import digest_of, mentioned_folder, of_folders
@@ -67,7 +66,7 @@ _SHELL, _BELOW_CODE = "run_shell_command", ("Signal: ", "Background PIDs: ", "Pr
 def read(path: str, raw: RawStore, tool: str = NAME) -> Reading:
     """Read one session, or a checkpoint. Faults are recorded in the result."""
     if path.endswith(".jsonl"):
-        return lines(path, raw, partial(_journal, tool=tool), FOREIGN)
+        return journal(path, raw, partial(Conversation, tool=tool), FOREIGN)
     take = _checkpoint if _is_checkpoint(basename(path)) else _document
     return whole(path, raw, partial(take, tool=tool), FOREIGN)
 
@@ -83,13 +82,6 @@ def _document(value: Any, reading: Reading, tool: str) -> None:
         conversation = Conversation(reading, tool)
         conversation.add(value, 0)
         conversation.finish()
-
-
-def _journal(source: records.Records, reading: Reading, tool: str) -> None:
-    """Take a session that is a journal."""
-    conversation = Conversation(reading, tool)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
 
 
 class Conversation:

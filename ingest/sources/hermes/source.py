@@ -10,10 +10,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
 
 
 class Hermes(Source):
@@ -25,11 +25,6 @@ class Hermes(Source):
     roots = ROOTS["hermes"]
     resume = RESUME["hermes"]
     skip_files: Mapping[str, str] = {"sessions.json": "index of sessions"}
-
-    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return list(with_logs(super().discover(roots)))
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.hermes.parser import read, stream

@@ -15,7 +15,7 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import BROKEN, Reading, add_records, lines
+from ingest.pipeline.reading import BROKEN, Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, prompt
@@ -25,7 +25,6 @@ from ingest.sources.companions import companion
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -45,18 +44,12 @@ _PATHS = ("afterRelativePath", "beforeRelativePath", "relativePath", "path")
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
     """Return a person's words: an event has them alone."""
     return prompt(clean(text).strip())
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    journal = _Journal(reading)
-    add_records(source, reading, journal.add)
-    journal.finish()
 
 
 class _Journal:

@@ -17,7 +17,7 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name, unit_key
 from ingest.session.user_text import paragraphs
@@ -28,7 +28,6 @@ from ingest.sources.kimi.parser import NAME, STATE, extract_user_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -43,13 +42,7 @@ _RAN = re.compile(r"\A<bash-input>\s*(.*?)\s*</bash-input>\Z", re.DOTALL)
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one journal. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    journal = _Journal(reading)
-    add_records(source, reading, journal.add)
-    journal.finish()
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 class _Journal:

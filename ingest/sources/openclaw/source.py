@@ -37,15 +37,13 @@ class OpenClaw(Source):
         return bool(found) and not name.endswith(_ENDS) and not any(mark in f".{copy}." for mark in _ASIDE)
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
         files = super().discover(roots)
         for file in files:
             if file.path.endswith(".trajectory.jsonl"):
                 file.skip = file.skip or "trajectory of a run"
             elif ".checkpoint." in file.path.rpartition("/")[2]:
                 file.skip = file.skip or "checkpoint of a session"
-        return list(with_logs(files))
+        return files
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.openclaw.parser import read

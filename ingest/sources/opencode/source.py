@@ -47,9 +47,7 @@ class OpenCode(Source):
         self._stats: dict[str, tuple[int, int]] = {}
 
     def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return self._fold(list(with_logs(super().discover(roots))))
+        return self._fold(super().discover(roots))
 
     def may_hold_any(self, path: str) -> bool:
         """Return True for an exported session: a person chooses the name of the file."""

@@ -16,7 +16,7 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name, unit_key
 from ingest.session.user_text import NOTHING, UserText, prompt
@@ -25,7 +25,6 @@ from ingest.sources.gemini.parser import shell_exit_code
 from ingest.sources.gemini.user_text import extract_user_text as extract_parts
 
 if TYPE_CHECKING:
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -44,19 +43,13 @@ _SETUP = ("This is the Qwen Code. ", "This is the Qwen Code", "<system-reminder>
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one journal. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Conversation, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
     """Return the words of a person in one text that the model was sent."""
     text = clean(text).strip()
     return NOTHING if text.startswith(_SETUP) else extract_parts([text])
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    conversation = _Conversation(reading)
-    add_records(source, reading, conversation.add)
-    conversation.finish()
 
 
 class _Conversation:

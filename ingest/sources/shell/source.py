@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
     from ingest.source import Composed
 
 
@@ -29,11 +29,6 @@ class Shell(Source):
 
     def wants(self, name: str) -> bool:
         return name.endswith(("_history", ".histfile", "-history")) or name in ("history.db", "HISTORY")
-
-    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return list(with_logs(super().discover(roots)))
 
     def peek(self, path: str) -> str:
         """Group all files: histories share days, so they are read together."""

@@ -10,10 +10,10 @@ from ingest.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
 
 
 class Zed(Source):
@@ -24,11 +24,6 @@ class Zed(Source):
     suffixes = (".db",)
     roots = ROOTS["zed"]
     resume = RESUME["zed"]
-
-    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return list(with_logs(super().discover(roots)))
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
         from ingest.sources.zed.parser import stream
