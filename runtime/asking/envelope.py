@@ -126,9 +126,9 @@ def entry(
     ``twin`` is the other representation of the hit. ``span`` is the date that the question names. ``validity`` is the
     verdict of ``runtime.validity`` about the hit, None if it was not looked for.
     """
-    days, label = age(hit.date, now)
     source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
-    date = clock.iso(hit.date)
+    date, machine, trust = clock.iso(hit.date), machine_of(hit.path), config.trust_of(hit.collection, hit.path)
+    days, label = age(hit.date, now)
     folder = config.collections.get(hit.collection)
     result: dict[str, Any] = {
         "rank": rank,
@@ -146,11 +146,11 @@ def entry(
         "age_days": days,
         "age": label,
         "stale": is_stale(days),
-        "trust": config.trust_of(hit.collection, hit.path),
+        "trust": trust,
         "project": project,
         "resume": resume(hit.fields, config.home),
     }
-    if machine := machine_of(hit.path):
+    if machine:
         result["machine"] = machine
     if hit.quotes:
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]

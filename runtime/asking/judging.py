@@ -23,20 +23,28 @@ _REASONS = ("Why: ", "Alternatives:", "- ")
 def judge(asker: Asker, inquiry: Inquiry) -> None:
     """Find the validity of each hit, and put newer statements before the older ones that they replace."""
     trusts = {hit.id: asker.config.trust_of(hit.collection, hit.path) for hit in inquiry.hits}
-    claims = {hit.id: claim_of(hit) for hit in inquiry.hits if trusts[hit.id] in _TRUSTED}
+    stated = [hit for hit in inquiry.hits if trusts[hit.id] in _TRUSTED]
     # Sessions without a project have none in common. A note without one holds everywhere.
-    placed = [hit for hit in inquiry.hits if hit.id in claims and (hit.field("project") or trusts[hit.id] == _NOTE)]
-    sides: dict[object, list[validity.Side]] = {}
-    if validity.may_differ(claims[hit.id] for hit in placed):
-        from runtime.validity.statements import stems, tokenize
-
-        # Lines about something else are left out.
-        asked = stems(tokenize(inquiry.question))
-        sides = validity.judge([claim_of(hit, asked) for hit in placed])
-        if sides:
-            inquiry.hits = _newer_first(inquiry.hits, sides, asked)
+    placed = [hit for hit in stated if trusts[hit.id] == _NOTE or hit.field("project")]
+    sides = _compare(inquiry, placed) if len(placed) > 1 else {}
+    said = {hit.id for hit in stated if not hit.quotes or any(quote.who == _PERSON for quote in hit.quotes)}
     for hit in inquiry.hits:
-        inquiry.validity[hit.id] = validity.verdict(claims.get(hit.id), sides.get(hit.id, ()))
+        successor = str(hit.fields.get("superseded_by") or "") if hit in stated else ""
+        inquiry.validity[hit.id] = validity.verdict(sides.get(hit.id, ()), successor=successor, known=hit.id in said)
+
+
+def _compare(inquiry: Inquiry, hits: list[Hit]) -> dict[object, list[validity.Side]]:
+    """Return the other sides of hits that do not hold alone, and put newer statements before those they replace."""
+    if not validity.may_differ(map(claim_of, hits)):
+        return {}
+    from runtime.validity.statements import stems, tokenize
+
+    # Lines about something else are left out.
+    asked = stems(tokenize(inquiry.question))
+    sides = validity.judge([claim_of(hit, asked) for hit in hits])
+    if sides:
+        inquiry.hits = _newer_first(inquiry.hits, sides, asked)
+    return sides
 
 
 def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:

@@ -45,7 +45,9 @@ def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: di
     def verdict(key: object, text: str, found: dict[str, Any], at: int) -> Any:
         paths = named_files(connection, text, found["project"] or "", ids.get(found["uri"], 0))
         changed, looked_at = changed_files(paths, at)
-        return validity.verdict(known[key], sides.get(key, ()), changed, known=looked_at)
+        claim = known[key]
+        is_known = looked_at or claim.is_said
+        return validity.verdict(sides.get(key, ()), changed, successor=claim.successor, known=is_known)
 
     for at, found in enumerate(envelope["decisions"]):
         text = f"{found['title']} {found['why'] or ''}"
@@ -54,7 +56,7 @@ def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: di
         for number, said in enumerate(found["statements"]):
             key = ("evidence", at, number)
             said["validity"] = verdict(key, f"{said['text']} {said['why'] or ''}", found, known[key].at)
-        found["validity"] = validity.verdict(None, ())
+        found["validity"] = validity.verdict()
 
 
 def _claim(

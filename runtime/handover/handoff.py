@@ -186,7 +186,13 @@ def _judged(
     ][:_LATER]  # fmt: skip
     sides = validity.judge([*claims.values(), *others])
     lines_of = {fact.text: fact.line for fact in facts}
-    return {text: (lines_of[text], validity.verdict(claim, sides.get(text, ()))) for text, claim in claims.items()}
+    return {
+        text: (
+            lines_of[text],
+            validity.verdict(sides.get(text, ()), successor=claim.successor, known=claim.is_said),
+        )
+        for text, claim in claims.items()
+    }
 
 
 def _text(head: list[str], kinds: list[tuple[str, list[str]]]) -> str:

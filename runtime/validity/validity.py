@@ -121,23 +121,22 @@ def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
 
 
 def verdict(
-    claim: Claim | None, sides: Sequence[Side], changed: Sequence[str] = (), *, known: bool = False
+    sides: Sequence[Side] = (), changed: Sequence[str] = (), *, successor: str = "", known: bool = False
 ) -> dict[str, Any]:
     """Return the ``validity`` of a result: ``state``, ``by`` (the other sides) and, of changed code, ``files``.
 
-    ``changed`` are files that the claim rests on and that are others now. ``known``: the files were looked at, and are
-    as they were.
+    ``changed`` are files that the claim rests on and that are others now. ``successor`` is the entry that took its
+    place. ``known``: a person said it, or the files were looked at, and are as they were.
     """
-    if claim is not None and claim.successor:
-        return {"state": SUPERSEDED, "by": [{"entry_id": claim.successor}]}
+    if successor:
+        return {"state": SUPERSEDED, "by": [{"entry_id": successor}]}
     for state in (SUPERSEDED, CONTRADICTED):
         by = [side.as_dict() for side in sides if side.state == state]
         if by:
             return {"state": state, "by": by[:3]}
     if changed:
         return {"state": CHANGED, "by": [], "files": list(changed)[:5]}
-    is_said = known or (claim is not None and claim.is_said)
-    return {"state": CURRENT if is_said else UNKNOWN, "by": []}
+    return {"state": CURRENT if known else UNKNOWN, "by": []}
 
 
 def words(validity: dict[str, Any]) -> str:

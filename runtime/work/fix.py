@@ -146,7 +146,7 @@ def _counts(scope: Scope, documents: dict[int, int]) -> dict[int, int]:
 def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> dict[str, Any]:
     """Return if a fix still holds: the error did not come back in the project, and its files are as they were."""
     if not result["held"]:
-        return validity.verdict(None, ())
+        return validity.verdict()
     at = clock.parse_iso(result["date"]) or 0
     for each in failures:  # the newest first
         origin = scope.origin(each.document)
@@ -160,11 +160,11 @@ def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> d
     project = result["project"]
     paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
     if not paths or not isdir(project):
-        return validity.verdict(None, (), known=not paths)
+        return validity.verdict(known=not paths)
     from runtime.explaining.file_changes import changed_files
 
     changed, are_known = changed_files(paths, at)
-    return validity.verdict(None, (), changed, known=are_known)
+    return validity.verdict((), changed, known=are_known)
 
 
 def _kept(scope: Scope, failures: list[Action]) -> list[Action]:

@@ -17,13 +17,13 @@ def claim(key: str, text: str, at: int, **given: Any) -> Claim:
 def test_the_older_has_the_newer_as_its_side_and_the_newer_holds() -> None:
     claims = [claim("b", "The timeout is 90 seconds.", 2), claim("a", "The timeout is 30 seconds.", 1)]
     sides = validity.judge(claims)
-    found = validity.verdict(claims[1], sides["a"])
+    found = validity.verdict(sides["a"], known=True)
     assert found["state"] == "superseded"
     assert found["by"] == [
         {"uri": "qmd://brain/b.md", "line": 7, "date": "1970-01-03T00:00:00Z", "text": "The timeout is 90 seconds."}
     ]
     assert validity.words(found) == "superseded by “The timeout is 90 seconds.” (1970-01-03, qmd://brain/b.md:7)"
-    assert validity.verdict(claims[0], sides.get("b", ())) == {"state": "current", "by": []}
+    assert validity.verdict(sides.get("b", ()), known=claims[0].is_said) == {"state": "current", "by": []}
 
 
 def test_both_sides_of_a_contradiction_show_each_other() -> None:
@@ -48,12 +48,11 @@ def test_an_agent_replaces_no_word_of_a_person_and_a_person_replaces_an_agents()
 
 
 def test_a_successor_decides_before_words_and_changed_files_after_them() -> None:
-    successor = claim("a", "The timeout is 30 seconds.", 1, successor="n2")
-    assert validity.words(validity.verdict(successor, ())) == "superseded by n2"
-    found = validity.verdict(claim("a", "See a.py.", 1), (), ["/srv/api/a.py"])
+    assert validity.words(validity.verdict(successor="n2", known=True)) == "superseded by n2"
+    found = validity.verdict((), ["/srv/api/a.py"], known=True)
     assert validity.words(found) == "code changed since: /srv/api/a.py"
-    assert validity.verdict(None, ())["state"] == "unknown"
-    assert validity.verdict(None, (), known=True)["state"] == "current"
+    assert validity.verdict()["state"] == "unknown"
+    assert validity.verdict(known=True)["state"] == "current"
 
 
 def test_what_a_person_let_hold_together_is_left_alone() -> None:
