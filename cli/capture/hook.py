@@ -1,4 +1,8 @@
-"""``brain hook``: what an agent runs. Never fails it, never speaks to it unasked."""
+"""``brain hook``: what an agent runs. Never fails it, never speaks to it unasked.
+
+Claude Code's names are those of ``runtime.hooks``: of a session, a folder, a prompt. Other agents took over most of
+them; the rest is in the tables below.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from core.errors import OK, BrainError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-# The forms of ``runtime.hooks.dialects.answer``, which a hook's start does not import.
 _FORM = Option(
     "--form",
     metavar="FORM",
@@ -52,6 +56,17 @@ COMMAND = Command(
     ),
 )
 
+# The name here → the names elsewhere: camelCase is Copilot's, conversation_id Cursor's.
+_NAMES = {
+    "session_id": ("sessionId", "sessionID", "conversation_id"),
+    "transcript_path": ("transcriptPath",),
+    "prompt": ("initialPrompt",),
+    "hook_event_name": ("hookEventName",),
+}
+# Gemini CLI's names of events.
+_EVENTS = {"BeforeAgent": "UserPromptSubmit"}
+# Events of a hook for which the agent gave none.
+_OWN_EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 # The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
 EVENTS = frozenset(
     """PostToolUseFailure PreCompact PreToolUse SessionEnd SessionStart Stop SubagentStop UserPromptSubmit""".split()
@@ -71,7 +86,7 @@ def run(args: Args, context: Context) -> int:
 
 
 def _run(args: Args, context: Context) -> None:
-    from runtime.hooks import dialects, hooks
+    from runtime.hooks import hooks
 
     verb = args.command.verb
     context.fields["hook"] = verb
@@ -83,7 +98,7 @@ def _run(args: Args, context: Context) -> None:
         context.fields.update(outcome="silenced", reason=reason)
         return
     raw = hooks.payload(sys.stdin.buffer.read(hooks.INPUT_LIMIT + 1))
-    given = dialects.understood(raw)
+    given = understood(raw)
     event = given.get("hook_event_name")
     context.fields["hook_event"] = event if isinstance(event, str) and event in EVENTS else "other"
     if verb == "stop":
@@ -95,7 +110,7 @@ def _run(args: Args, context: Context) -> None:
     if verb == "guard":
         line = _guarded(given, context)
         if line:
-            write(dialects.answer(args.form, verb, raw, line))
+            write(answer(args.form, verb, raw, line))
         return
     from runtime.hooks import recall
 
@@ -104,7 +119,7 @@ def _run(args: Args, context: Context) -> None:
     if spoken.uris:
         context.fields["uris"] = spoken.uris
     if spoken.text:
-        write(dialects.answer(args.form, verb, raw, spoken.text))
+        write(answer(args.form, verb, raw, spoken.text))
 
 
 def _guarded(given: dict[str, Any], context: Context) -> str:
@@ -127,3 +142,45 @@ def _reason(message: str) -> str:
     from core.redaction import shown
 
     return shown(message)[:300]
+
+
+def understood(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a hook's input under Claude Code's names."""
+    found = dict(given)
+    for name, others in _NAMES.items():
+        if name not in found:
+            value = next((given[other] for other in others if given.get(other) is not None), None)
+            if value is not None:
+                found[name] = value
+    roots = given.get("workspace_roots")  # Cursor's
+    if "cwd" not in found and isinstance(roots, list) and roots:
+        found["cwd"] = roots[0]
+    prompt = found.get("prompt")
+    if isinstance(prompt, list):  # parts of a message, as Kimi gives them
+        texts = [part.get("text") for part in prompt if isinstance(part, dict)]
+        found["prompt"] = " ".join(text for text in texts if isinstance(text, str))
+    event = found.get("hook_event_name")
+    if isinstance(event, str):
+        found["hook_event_name"] = _EVENTS.get(event, event)
+    return found
+
+
+def answer(form: str, verb: str, given: Mapping[str, Any], text: str) -> str:
+    """Return the one line that gives ``text`` to the agent in its form.
+
+    Args:
+        form: ``nested`` is Claude Code's, ``camel`` Copilot's and our plugins', ``snake`` Cursor's,
+            ``text`` is for agents that add what a hook prints as it is.
+        verb: the hook, whose event is named if the input names none.
+        given: the hook's input as the agent gave it.
+        text: the context to add.
+    """
+    import json
+
+    if form == "text":
+        return text + "\n"
+    if form in ("camel", "snake"):
+        return json.dumps({"additionalContext" if form == "camel" else "additional_context": text}) + "\n"
+    event = given.get("hook_event_name")
+    named = event if isinstance(event, str) and event else _OWN_EVENTS.get(verb, "")
+    return json.dumps({"hookSpecificOutput": {"hookEventName": named, "additionalContext": text}}) + "\n"

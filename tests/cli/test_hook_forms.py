@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.hooks import dialects
+from cli.capture import hook
 
 CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"session_id": "a", "cwd": "/p"}, {"session_id": "a", "cwd": "/p"}),
@@ -25,14 +25,14 @@ NAMES = "sessionId prompt workspace_roots hook_event_name tool_input cwd".split(
 
 @pytest.mark.parametrize(("entered", "understood"), CASES)
 def test_the_names_of_other_agents_are_understood(entered: dict[str, Any], understood: dict[str, Any]) -> None:
-    found = dialects.understood(entered)
+    found = hook.understood(entered)
     names = ("session_id", "cwd", "prompt", "tool_name", "tool_input", "hook_event_name")
     assert {name: found[name] for name in names if found.get(name) is not None} == understood
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.none() | st.text() | st.lists(st.none() | st.text())))
 def test_any_input_is_understood_without_an_error(entered: dict[str, Any]) -> None:
-    found = dialects.understood(entered)
+    found = hook.understood(entered)
     assert all(found[name] == value for name, value in entered.items() if name in ("tool_input", "sessionId"))
 
 
@@ -45,12 +45,12 @@ def test_any_input_is_understood_without_an_error(entered: dict[str, Any]) -> No
     ],
 )
 def test_an_answer_is_one_line_in_the_agents_form(form: str, answer: dict[str, Any]) -> None:
-    line = dialects.answer(form, "prompt", {"hook_event_name": "BeforeAgent"}, "a\nb")
+    line = hook.answer(form, "prompt", {"hook_event_name": "BeforeAgent"}, "a\nb")
     assert line.count("\n") == 1
     assert json.loads(line) == answer
 
 
 def test_an_event_without_a_name_is_named_and_text_is_text() -> None:
-    line = dialects.answer("nested", "session-start", {}, "a")
+    line = hook.answer("nested", "session-start", {}, "a")
     assert json.loads(line)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
-    assert dialects.answer("text", "prompt", {}, "a") == "a\n"
+    assert hook.answer("text", "prompt", {}, "a") == "a\n"
