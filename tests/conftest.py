@@ -104,6 +104,8 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_SERVE", "off")  # a test that starts a resident process says so, and ends it
     # A command that lowers its priority, such as `brain embed`, would slow down all later tests of this worker.
     monkeypatch.setattr(os, "nice", lambda _: 0)
+    # The model's threads wait for each other at each step of it, and other workers have the cores.
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "BRAIN_ENGINE", "NO_COLOR", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
 

@@ -139,6 +139,7 @@ def _talk(stdin: int, data: bytes, out: int, err: int, until: float) -> tuple[by
 def serve() -> None:
     """Fork for each request on the socket that ``sys.argv`` names, and run the command in the fork."""
     _import()
+    os.cpu_count = lambda: 1  # as for the tests in the worker itself
     channel = socket.socket(fileno=int(sys.argv[1]))
     ended, wake = os.pipe()
     os.set_blocking(wake, False)
