@@ -23,8 +23,7 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import BROKEN, Reading, add_records, lines, whole
-from ingest.raw import records
+from ingest.pipeline.reading import BROKEN, Reading, journal, whole
 from ingest.session.session import PROMPT, TAKEN_BACK, TEAMMATE, Event, SessionBuilder
 from ingest.session.tool_calls import command_text
 from ingest.session.units import path_name
@@ -80,7 +79,7 @@ def read(path: str, raw: RawStore, session_name: SessionName) -> Reading:
     """Read one transcript. Raises nothing: faults are in the result."""
     if path.endswith(".json"):
         return whole(path, raw, partial(_document, session_name), FOREIGN)
-    return lines(path, raw, partial(_take, session_name), FOREIGN)
+    return journal(path, raw, partial(_Rollout, session_name=session_name), FOREIGN)
 
 
 def _document(session_name: SessionName, value: Any, reading: Reading) -> None:
@@ -90,12 +89,6 @@ def _document(session_name: SessionName, value: Any, reading: Reading) -> None:
     rollout = _Rollout(reading, session_name)
     for record in ({"timestamp": "", "instructions": None, **head}, *items):
         rollout.add(record, 0)
-    rollout.finish()
-
-
-def _take(session_name: SessionName, source: records.Records, reading: Reading) -> None:
-    rollout = _Rollout(reading, session_name)
-    add_records(source, reading, rollout.add)
     rollout.finish()
 
 

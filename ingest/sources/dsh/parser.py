@@ -19,7 +19,7 @@ from os.path import basename, dirname
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, prompt
@@ -28,7 +28,6 @@ from ingest.sources.detection import detect_tool
 from ingest.sources.messages import Messages
 
 if TYPE_CHECKING:
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -44,7 +43,7 @@ _REFUSED = ("rejected", "cancelled")
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one journal. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -60,12 +59,6 @@ class _Sent(Messages):
 class _Session(SessionBuilder):
     __slots__ = ()
     is_append_only = True
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    journal = _Journal(reading)
-    add_records(source, reading, journal.add)
-    journal.finish()
 
 
 class _Journal:
