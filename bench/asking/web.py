@@ -122,6 +122,7 @@ def _views(client: _Client, question: str) -> Iterator[tuple[str, str]]:
     yield "files", "/file"
     yield "health", "/health"
     yield "decisions", "/why"
+    yield "a topic", f"/why?topic={quote_plus(question)}"
     yield "the inbox", "/inbox"
     yield "what agents were given", "/injected"
     yield "recall", "/eval"

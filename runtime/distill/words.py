@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,12 +138,14 @@ def straight(text: str) -> str:
 
 def words(text: str) -> Iterator[str]:
     """Yield the telling words of a text, lower case; what is said with any subject is left out."""
-    for match in _WORD.finditer(straight(text)):
-        if has_cjk(match[0]) and not _HANGUL.search(match[0]):
-            yield from _pairs(match[0])
+    text = straight(text)
+    may_have_cjk = not text.isascii()
+    for found in _WORD.findall(text):
+        if may_have_cjk and has_cjk(found) and not _HANGUL.search(found):
+            yield from _pairs(found)
             continue
-        word = match[0].lower().removesuffix("'s")
-        if len(word) > 1 and word not in QUIET and not word.isdigit() and len(word) < 60:
+        word = found.lower().removesuffix("'s")
+        if 1 < len(word) < 60 and word not in QUIET and not word.isdigit():
             yield word
 
 
@@ -164,6 +167,7 @@ def _pairs(text: str) -> Iterator[str]:
             run += character
 
 
+@lru_cache(1 << 14)
 def stem(word: str) -> str:
     """Return a word's rough stem, so that forms of one word count as one."""
     for ending in ("ingly", "edly", "ing", "ies", "ied", "es", "ed", "ly", "s"):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +69,10 @@ _PARTS = re.compile(r"[^\W_]+")
 _TURNS_BEFORE = 2
 _STATEMENTS = 3
 _STATEMENT_LENGTH = 240
-# Characters of sessions that are distilled for one answer: a tenth of a second for each 50,000.
+# Characters of sessions that are distilled for one answer: 20 ms for each 50,000.
 _DISTILLED_NOW = 250_000
+# How many of them are kept. With their sessions they take a few megabytes.
+_REMEMBERED = 32
 # The type of a statement, by its section.
 _TYPE_OF = {SECTIONS["decisions"]: "decision", SECTIONS["rejected"]: "rejected"}
 _BY = {"user": "you"}
@@ -164,7 +168,8 @@ def _evidence(
     distilled = [(hit, *_statements_of(connection, hit, topic)) for hit in best("distilled")]
     known = {basename(hit.path) for hit, rank, _ in distilled if rank < NAMES}
     sessions = [hit for hit in best("session") if basename(hit.path) not in known]
-    grounded = _distilled_now(connection, sessions, topic)
+    most = _EVIDENCE - sum(rank == GROUNDS for _, rank, _ in distilled)
+    grounded = list(islice(_distilled_now(connection, sessions, topic), max(0, most)))
     shown: dict[str, tuple[Hit, list[dict[str, Any]]]] = {}
     for hit, said in (
         *((hit, said) for hit, rank, said in distilled if rank == GROUNDS),
@@ -179,30 +184,40 @@ def _evidence(
 
 def _distilled_now(
     connection: apsw.Connection, sessions: Iterable[Hit], topic: str
-) -> list[tuple[Hit, list[dict[str, Any]]]]:
-    """Return the sessions that hold a decision or a rejection on the topic, each showing it. Raises apsw.Error."""
-    from runtime.distill.extractive import distil
+) -> Iterator[tuple[Hit, list[dict[str, Any]]]]:
+    """Yield the sessions that hold a decision or a rejection on the topic, each showing it. Raises apsw.Error.
 
-    found: list[tuple[Hit, list[dict[str, Any]]]] = []
+    A session is distilled when it is asked for: whoever has enough saves the rest.
+    """
     left = _DISTILLED_NOW
     for hit in sessions:
         text = catalogue.text(connection, hit.hash) or ""
         if len(text) > left:
             continue
         left -= len(text)
-        distillate = distil(document.split(text)[1], hit.field("project") or "").body(hit.title)
+        distillate = _distilled(text, hit.title)
         on_topic = [each for each in statements(distillate, text, topic) if each.rank == GROUNDS][:_STATEMENTS]
         if not on_topic:
             continue
         said = [_said(distillate, each, text, is_clean=hit.is_clean) for each in on_topic]
         hit.line = next((at for at, line in enumerate(text.split("\n"), 1) if _is_turn(line, said[0]["turn"])), 1)
         hit.snippet = _snippet(distillate, on_topic, is_clean=hit.is_clean)
-        found.append((hit, said))
-    return found
+        yield hit, said
+
+
+@lru_cache(_REMEMBERED)
+def _distilled(text: str, title: str) -> str:
+    """Return the goals, decisions and rejections of a session as a distillate has them.
+
+    The last ones are kept: a page that stays open is asked about the same sessions again.
+    """
+    from runtime.distill.extractive import grounds
+
+    return grounds(document.split(text)[1]).body(title)
 
 
 def _is_turn(line: str, number: int | None) -> bool:
-    opened = TURN.match(line)
+    opened = TURN.match(line) if line.startswith("## [") else None
     return opened is not None and int(opened[1]) == number
 
 
@@ -327,8 +342,7 @@ def _turns(session: str) -> dict[int, str]:
     found: dict[int, list[str]] = {}
     number = 0
     for line in session.split("\n"):
-        opened = TURN.match(line)
-        if opened:
+        if line.startswith("## [") and (opened := TURN.match(line)):
             number = int(opened[1])
         found.setdefault(number, []).append(line)
     return {number: "\n".join(lines) for number, lines in found.items()}

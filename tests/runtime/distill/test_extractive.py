@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from runtime.distill import transcript
 from runtime.distill.distillate import SECTIONS, Distillate, Statement
-from runtime.distill.extractive import distil
+from runtime.distill.extractive import distil, grounds
 from tests.cases import cases
 from tests.runtime.distill.session import REFRESH, body
 
@@ -21,6 +21,12 @@ def told(section: str) -> list[Statement]:
 
 def line(section: str, words: str) -> Statement:
     return next(each for each in told(section) if words in each.line())
+
+
+def test_decisions_alone_are_those_of_the_whole_distillate() -> None:
+    asked = grounds(body(REFRESH)).sections
+    assert asked == {key: told(key) for key in ("rejected", "goals", "decisions")}
+    assert all(asked.values())
 
 
 def test_what_was_asked_is_a_goal() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from core.home import Home
 from runtime.capture.init import setup
+from runtime.distill import extractive
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked
 from runtime.distill.run import run as distil
@@ -33,6 +34,9 @@ REJECTED = "## Rejected approaches\n\n- no don't set it, let's see if it keeps h
 DECIDED = "## Decisions\n\n- let's go with trunk [9]\n\n"
 POINTS = "## Key points\n\n- auto gc is what auto gc does, and disable disables auto gc [2]\n\n"
 NAMES = "## Technologies\n\nGit [1] [2], gc [2], auto gc [2]\n\n## Concepts\n\ngc [2], auto [2]\n"
+
+
+GROUNDS = extractive.grounds
 
 
 def _shown(text: str, session: str = SESSION, topic: str = "disable auto gc") -> list[str]:
@@ -122,6 +126,20 @@ def test_the_demo_says_why_redis_was_rejected_and_by_whom(home: Home, distilled:
     assert statement["text"].endswith("from SQLite to Redis? — Rejected then.")
     assert statement["why"].startswith("I'd stay with SQLite")
     assert found["uri"].startswith("qmd://distilled/" if distilled else "qmd://brain/")
+
+
+def test_sessions_are_distilled_until_the_answer_is_full_and_never_twice(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(home)
+    for number in range(6):
+        shelf.put("brain", f"{number}.md", f"{SESSION}\n\nthe session {number}", session_id=str(number))
+    asked: list[str] = []
+    monkeypatch.setattr(extractive, "grounds", lambda text: (asked.append(text), GROUNDS(text))[1])
+    first = why(home, shelf.config, "disable auto gc")
+    assert len(first["evidence"]) == len(asked) == 3
+    assert why(home, shelf.config, "disable auto gc")["evidence"] == first["evidence"]
+    assert len(asked) == 3
 
 
 def test_a_session_that_is_not_distilled_shows_the_line_of_its_decision(home: Home) -> None:
