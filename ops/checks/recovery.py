@@ -19,6 +19,7 @@ from ops.sync import sync
 from ops.sync.git import Repository
 from ops.sync.state import State
 from ops.sync.status import silent
+from runtime.capture import demo
 from runtime.forgetting import forget
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def backup_is_young(context: CheckContext) -> Iterator[Finding]:
 def state_is_sound(context: CheckContext) -> Iterator[Finding]:
     """The state of sources, other machines and backups can be read; a file that was set aside is reported."""
     home = context.home
+    has_demo = demo.is_there(home)  # its days of commits were made of no repository
     for name in remade.FILES:
         path = os.path.join(home.state, name)
         source = next((each.name for each in registry.collectors() if each.state_file == name), "")
@@ -121,7 +123,7 @@ def state_is_sound(context: CheckContext) -> Iterator[Finding]:
         if fault := remade.fault(path):
             fix = f"brain doctor --fix moves it aside; {again} makes it again"
             yield Finding(f"state-damaged:{name}", "error", f"{path} is damaged: {fault}", fix, _setting_aside(path))
-        elif source and remade.knows_nothing(home, source, registry.source(source).collection):
+        elif source and not has_demo and remade.knows_nothing(home, source, registry.source(source).collection):
             said = f"{path} knows of no document of {source}, and there are some: they are not brought up to date"
             yield Finding(f"state-emptied:{name}", "warning", said, f"{again}, for each")
     for name in remade.aside(home):

@@ -180,7 +180,7 @@ def _fill(
         waiting = PendingQueue(home)
     brings_demo = bool(roots) and demo.is_given(roots)
     if brings_demo:
-        demo.note(home)
+        demo.bring(home, config)
     writer: Writer | None = None
     ledgers: dict[str, dict[str, object]] = {}
     written: dict[tuple[str, str], str] = {}

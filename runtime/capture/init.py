@@ -129,8 +129,8 @@ def _documents(home: Home) -> list[str]:
 
 def _holds_sessions(home: Home) -> bool:
     """Return True if the brain holds sessions other than the demo set's."""
-    names = demo_set.names()
-    return any(basename(path) not in names for path in _documents(home))
+    demo = demo_set.documents()
+    return any((_COLLECTION, basename(path)) not in demo for path in _documents(home))
 
 
 def _question(home: Home, config: Config) -> str | None:

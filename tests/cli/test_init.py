@@ -20,10 +20,11 @@ from tests.conftest import Brain
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo"
+COPIED = list((DEMO / "documents").rglob("*.md"))
 PROMISES = {
     "why did the permission hook fail": "Why the permission hook let a force push through",
-    "what did we decide about token refresh": "Fix the token refresh race",
-    "did we reject redis, and why": "Redis for the notification queue: rejected",
+    "what did we decide about token refresh": "Token refresh: single flight in the database",
+    "did we reject redis, and why": "No Redis for the notification queue",
     "commands to restore the queue database": "Runbook: restore the queue database",
     "departures one hour late": "Departures one hour late since summer time began",
     "ECONNREFUSED": "Flaky test_worker_drains: ECONNREFUSED on port 8025",
@@ -77,7 +78,7 @@ def test_a_machine_without_sessions_gets_the_demo_and_an_answer(brain: Brain, pl
     assert (report["demo"], report["sessions"]) == (True, 0)
     assert report["question"] == "why did the permission hook fail"
     assert "permission hook" in report["answer"]["hits"][0]["title"]
-    assert len(markdown(place)) == len(list(DEMO.rglob("*.jsonl")))
+    assert len(markdown(place)) == len(list(DEMO.rglob("*.jsonl"))) + len(COPIED)
 
 
 def test_the_demo_says_that_it_is_one_and_how_to_leave_it(brain: Brain) -> None:
@@ -110,7 +111,7 @@ def test_the_demo_is_left_once_there_are_sessions_and_notes_stay(brain: Brain, c
     assert brain("inbox", "the harbour closes at nine").returncode == 0
     session(claude_root / "projects" / "p", "mine", "Why is the northern tile grey?")
     report = init(brain)
-    assert (report["demo"], report["demo_left"]) == (False, len(list(DEMO.rglob("*.jsonl"))))
+    assert (report["demo"], report["demo_left"]) == (False, len(list(DEMO.rglob("*.jsonl"))) + len(COPIED))
     assert list((place / "brain").iterdir()) == [place / "brain" / "mine.md"]
     assert brain("ask", "permission hook fail", "--json").returncode == 67
     assert json.loads(brain("ask", "harbour closes", "--json").stdout)["hits"][0]["collection"] == "inbox"
@@ -142,9 +143,10 @@ def test_whatever_reads_a_session_has_the_demo_give_way(
             pass
     else:
         done = brain(*way.split(), *([str(folder)] if way == "index --from" else []))
-        assert "demo: 7 documents removed" in done.stdout
+        assert f"demo: {7 + len(COPIED)} documents removed" in done.stdout
     assert _documents(place) == {"mine.md"}
-    assert not list((place / "distilled").glob("*.md"))
+    assert list(markdown(place)) == ["brain/mine.md"]
+    assert not (place / "git" / "ferrypost").exists()
     if way in ("index", "hook"):  # the home is the same whichever index run read the session
         assert brain("ask", "permission hook fail", "--json").returncode == 67
         assert json.loads(brain("explain", "--json").stdout)["archive"]["objects"] == 1

@@ -140,7 +140,7 @@ def _ask(world: Path, questions: Path) -> list[dict[str, Any]]:
 def demo(world: Path) -> dict[str, Answer]:
     """Index the demo set into a home below ``world`` and answer every question of ``demo.jsonl``."""
     (world / "user").mkdir(parents=True)
-    _brain(world, "index", "--source", "claude", "--from", str(ROOT / "demo"))
+    _brain(world, "init", "--demo")
     questions = world / "questions.txt"
     questions.write_text("".join(f"{question}\n" for question in frozen_demo()))
     made = {}

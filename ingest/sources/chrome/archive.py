@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,15 @@ def days_there(home: Home) -> set[str]:
     return {name.removesuffix(".md") for name in names if _DAY.fullmatch(name)}
 
 
+def day_numbers(units: Iterable[str]) -> list[int]:
+    """Return the numbers of the units that are days; a document that was copied into the folder may have any."""
+    found: list[int] = []
+    for unit in units:
+        with suppress(ValueError):
+            found.append(day_number(unit))
+    return found
+
+
 def place(home: Home) -> str:
     """Return the path of the archive."""
     return home.path(_FOLDER, FILE)
@@ -194,7 +204,7 @@ class Archive:
     def __init__(self, home: Home, copy: apsw.Connection | None = None) -> None:
         """Open the archive of ``home``, or a ``copy`` of it in memory, with its tables."""
         self.path = place(home)
-        self._forgotten = {day_number(day) for day in Tombstones(home).of("chrome")}
+        self._forgotten = set(day_numbers(Tombstones(home).of("chrome")))
         if copy is not None:
             self._connection = copy
             self._connection.execute(_SCHEMA)

@@ -33,12 +33,13 @@ from ingest.pipeline.shadow import in_memory
 from ingest.pipeline.state import Changes, FileRow, State, known
 from ingest.raw.sqlite_copy import Unsettled, apart, copied, is_database, parts
 from ingest.raw.store import SourceFile
-from ingest.session.zones import day_number, system_zone
+from ingest.session.zones import system_zone
 from ingest.sources.chrome.archive import (
     COLLECTION,
     FILE,
     Archive,
     damaged,
+    day_numbers,
     days_there,
     days_with,
     examine,
@@ -172,7 +173,7 @@ class Chrome(Collector):
         del names
         if self.is_archived(home):
             with contextlib.closing(Archive(home)) as archive:
-                archive.remove_days([day_number(day) for day in units])
+                archive.remove_days(day_numbers(units))
 
     def run(self, home: Home, roots: Sequence[str] | None, options: Options) -> Ledger:
         """Bring the archive and its days up to date.

@@ -9,6 +9,7 @@ import pytest
 from core.home import Home
 from runtime.capture.init import setup
 from runtime.distill import extractive
+from runtime.distill.distillate import Distillate
 from runtime.distill.distiller import Extractive
 from runtime.distill.run import Asked
 from runtime.distill.run import run as distil
@@ -135,7 +136,12 @@ def test_sessions_are_distilled_until_the_answer_is_full_and_never_twice(
     for number in range(6):
         shelf.put("brain", f"{number}.md", f"{SESSION}\n\nthe session {number}", session_id=str(number))
     asked: list[str] = []
-    monkeypatch.setattr(extractive, "grounds", lambda text: (asked.append(text), GROUNDS(text))[1])
+
+    def counted(text: str) -> Distillate:
+        asked.append(text)
+        return GROUNDS(text)
+
+    monkeypatch.setattr(extractive, "grounds", counted)
     first = why(home, shelf.config, "disable auto gc")
     assert len(first["evidence"]) == len(asked) == 3
     assert why(home, shelf.config, "disable auto gc")["evidence"] == first["evidence"]
