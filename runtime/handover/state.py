@@ -6,6 +6,7 @@ Facts are copied from the document and cite its lines. No model is asked.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from core import document
@@ -14,7 +15,7 @@ from runtime.distill import extractive, traces
 from runtime.distill.transcript import TURN, called, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from runtime.distill.distillate import Statement
     from runtime.distill.transcript import Call
@@ -91,12 +92,16 @@ class Session:
 
     def turns(self, *roles: str) -> list[tuple[int, int, str]]:
         """Return (number, line of the document, text) of the turns of these roles."""
-        ends = [at for _, at, _ in self._starts[1:]] + [len(self._lines)]
         return [
             (number, self._head + at + 1, "\n".join(self._lines[at + 1 : end]).strip("\n"))
-            for (number, at, role), end in zip(self._starts, ends, strict=True)
+            for number, at, role, end in self._spans()
             if role in roles
         ]
+
+    def _spans(self) -> Iterator[tuple[int, int, str, int]]:
+        """Yield (number, first line, role, line after the last) of each turn; a note has none."""
+        for (number, at, role), (_, end, _) in pairwise([*self._starts, (0, len(self._lines), "")]):
+            yield number, at, role, end
 
     def role(self, number: int) -> str:
         """Return the role of a turn, "" if there is no such turn."""
@@ -170,8 +175,7 @@ class Session:
 
         ``changed``: the text is a file that the turn changed, so that looking at the file does not count.
         """
-        ends = [at for _, at, _ in self._starts[1:]] + [len(self._lines)]
-        for (number, at, _), end in zip(self._starts, ends, strict=True):
+        for number, at, _, end in self._spans():
             if number == turn:
                 start = text.strip("`").partition("`")[0].partition(" — ")[0]
                 start = start.rpartition(": ")[2] if text.startswith("Refused by") else start

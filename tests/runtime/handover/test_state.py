@@ -34,6 +34,11 @@ def test_each_kind_of_fact_is_found_where_it_is(kind: str, text: str, line: str)
     assert LINES[found.line - 1].startswith(line)
 
 
+def test_a_document_without_turns_has_no_facts() -> None:
+    note = Session("---\ntype: decision\n---\n\n# Decision: use flock\n\nuse flock for the writer lock\n")
+    assert (note.turns("user"), note.line_of(1, "flock"), note.facts()) == ([], 0, [])
+
+
 def test_an_error_that_was_solved_is_not_open() -> None:
     assert not any("pytest" in fact.text for fact in of("error"))
 
