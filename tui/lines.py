@@ -174,7 +174,7 @@ def day(rows: Sequence[Mapping[str, Any]], width: int, since: str = "") -> list[
         item = row["item"]
         kind = WORDS.get(item["kind"], item["kind"])
         at = time.strftime("%H:%M", time.localtime(clock.parse_iso(row["at"]) or 0)) if row["at"] >= since else "  …  "
-        place = line(project_name(item["project"]))
+        place = " · ".join(filter(None, (line(project_name(item["project"])), line(item.get("machine") or ""))))
         room = width - 16
         said = line(row["text"])
         title = fit(said, room - len(place) - 2 if place and room > 40 else room)

@@ -125,19 +125,37 @@ def day_line(since: str, until: str, items: Sequence[Mapping[str, Any]]) -> dict
     return {"bars": bars, "lanes": lanes, "hours": hours, "width": DAY_WIDTH, "height": top + 16, "bar": _BAR - 4}
 
 
-# A week's documents as a bar, side by side.
-_WEEK = 5
+# A week's documents as a bar, side by side, and below it a square for the age of the newest one.
+_WEEK = 6
 _LINE_HEIGHT = 20
+_SQUARE = 5
+# Shade of a square → the age in days up to which it is that fresh.
+_FRESH = ((4, 7), (3, 14), (2, 31))
 
 
-def weeks(counts: Sequence[int], most: int) -> dict[str, Any]:
-    """Return bars of how many documents came each week; the square root keeps small numbers visible."""
+def weeks(counts: Sequence[int], ages: Sequence[int | None], most: int) -> dict[str, Any]:
+    """Return what came each week, and how fresh it was then.
+
+    ``bars``: how many documents; the square root keeps small numbers visible. ``squares``: the age of the newest one,
+    the darker the younger, none before the first document.
+    """
     bars = [
         {"x": index * _WEEK, "y": _LINE_HEIGHT - height, "height": height, "said": count}
         for index, count in enumerate(counts)
         if (height := math.ceil(_LINE_HEIGHT * math.sqrt(count / most)) if most and count else 0)
     ]
-    return {"bars": bars, "width": len(counts) * _WEEK, "height": _LINE_HEIGHT, "total": sum(counts)}
+    squares = [
+        {
+            "x": index * _WEEK,
+            "y": _LINE_HEIGHT + 2,
+            "level": next((level for level, days in _FRESH if age <= days), 1),
+            "said": f"newest: {counted(age, 'day')} old",
+        }
+        for index, age in enumerate(ages)
+        if age is not None
+    ]
+    height = _LINE_HEIGHT + 2 + _SQUARE
+    return {"bars": bars, "squares": squares, "width": len(counts) * _WEEK, "height": height, "total": sum(counts)}
 
 
 def waiting(days: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def environment() -> Environment:
     made.filters.update(
         bytes=size, counted=counted, date=local_date, day=local_day, file=file_place, folder=folder, marked=marked,
         month=named_month, ms=milliseconds, name=short, place=place, project=project_place, project_name=project_name,
-        time=local_time, trace=trace_place,
+        squeezed=squeezed, time=local_time, trace=trace_place,
     )  # fmt: skip
     made.globals["address"] = address
     return made
@@ -173,6 +173,11 @@ def size(count: int | None) -> str:
         if count is not None and count >= unit:
             return f"{count / unit:,.1f} {name}"
     return "" if count is None else f"{count} B"
+
+
+def squeezed(text: str) -> str:
+    """Return a snippet without its blank lines, which a list of hits has no room for."""
+    return "\n".join(filter(str.strip, text.split("\n")))
 
 
 def marked(text: str, query: str, prose: bool = False) -> Markup:

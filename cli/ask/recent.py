@@ -80,6 +80,7 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
             result.append([(named, "bold")])
             day = named
         where = [item["collection"], item["type"], project_name(item["project"])]
+        where.append(f"from {item['machine']}" if "machine" in item else "")
         result.append(
             [
                 (f"  {time.strftime('%H:%M', local)}  ", "dim"),

@@ -337,29 +337,38 @@ def totals(connection: apsw.Connection) -> dict[str, tuple[int, str]]:
     return {name: (number, latest) for name, number, latest in found}
 
 
-def summaries(connection: apsw.Connection) -> list[tuple[str, int, str, int | None, int | None]]:
-    """Return (name, documents, last ``modified_at``, end of the newest dated document, bytes) of each collection.
+def summaries(
+    connection: apsw.Connection, since: int
+) -> list[tuple[str, int, str, int | None, int | None, int | None]]:
+    """Return (name, documents, last ``modified_at``, newest, before, bytes) of each collection.
 
-    Epoch seconds; None if no document has a date, or no file was read by us.
+    ``newest`` is the end of the newest dated document, ``before`` the date of the newest one that began before
+    ``since``. Epoch seconds; None if no document has a date, or no file was read by us.
     """
     found: list[Any] = connection.execute(
-        "SELECT d.collection, count(*), max(d.modified_at), max(CASE WHEN f.dated THEN f.ended END), sum(b.size)"
+        "SELECT d.collection, count(*), max(d.modified_at), max(CASE WHEN f.dated THEN f.ended END),"
+        " max(CASE WHEN f.dated AND f.date < ? THEN f.date END), sum(b.size)"
         " FROM documents d LEFT JOIN brain_facts f ON f.document_id = d.id"
-        " LEFT JOIN brain_files b ON b.document_id = d.id WHERE d.active = 1 GROUP BY d.collection"
+        " LEFT JOIN brain_files b ON b.document_id = d.id WHERE d.active = 1 GROUP BY d.collection",
+        (since,),
     ).fetchall()
     return found
 
 
-def by_week(connection: apsw.Connection, since: int, weeks: int) -> dict[str, list[int]]:
-    """Return for each collection how many dated documents began in each week from ``since`` (epoch seconds) on."""
+def by_week(connection: apsw.Connection, since: int, weeks: int) -> dict[str, list[tuple[int, int]]]:
+    """Return for each collection what began in each week from ``since`` (epoch seconds) on.
+
+    That is the number of dated documents, and the date of the newest one (epoch seconds, 0 for none).
+    """
     query = (
-        "SELECT d.collection, (f.date - ?1) / 604800, count(*) FROM brain_facts f JOIN documents d"
+        "SELECT d.collection, (f.date - ?1) / 604800, count(*), max(f.date) FROM brain_facts f JOIN documents d"
         " ON d.id = f.document_id WHERE f.ended >= ?1 AND f.date >= ?1 AND f.dated = 1 AND d.active = 1 GROUP BY 1, 2"
     )
-    found: dict[str, list[int]] = {}
-    for collection, week, count in connection.execute(query, (since,)):
-        if int(str(week)) < weeks:
-            found.setdefault(str(collection), [0] * weeks)[int(str(week))] = int(str(count))
+    found: dict[str, list[tuple[int, int]]] = {}
+    rows: Any = connection.execute(query, (since,))
+    for collection, week, count, newest in rows:
+        if week < weeks:
+            found.setdefault(collection, [(0, 0)] * weeks)[week] = (count, newest)
     return found
 
 

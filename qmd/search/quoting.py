@@ -418,10 +418,12 @@ class _Session(Turns):
             begin = stop + 1
 
     def _command(self, begin: int) -> str:
-        """Return the command of a call of a shell, "" if the line is none."""
+        """Return the command of a call of a shell or of a shell's history, "" if the line is none."""
         if not self.text.startswith("- ", begin):
             return ""
         line = self.text[begin + 2 : line_end(self.text, begin)]
+        if self.roles[self.turn(begin)] == "command":
+            return _typed(line)
         name, _, command = line.partition(": ")
         return command.strip() if name in _SHELLS else ""
 
@@ -436,6 +438,8 @@ class _Session(Turns):
             return 0.0
         turn = self.turn(begin)
         role = self.roles[turn]
+        if role == "command" and line.startswith(("- in /", "  ! ", "  intent: ")):
+            return 0.0  # where a shell's commands ran and how they ended, which a command says itself
         factor = 1 + _LATER * turn / len(self.starts)
         if 0 <= self.thoughts[turn] <= begin:
             return _WEIGH["thought"] * factor
@@ -493,7 +497,7 @@ class _Session(Turns):
         """
         turn = self.turn(begin)
         number = self.text.count("\n", 0, begin) + 1
-        who: Who = "you" if self.roles[turn] == "user" else "agent"
+        who: Who = "you" if self.roles[turn] in ("user", "command") else "agent"
         if 0 <= self.thoughts[turn] <= begin:
             who = "thought"
         room = min(room - 10, _LONGEST)
@@ -521,6 +525,13 @@ class _Session(Turns):
             taken.add(following)
             text += "\n" + line
         return Quote(who, number, text)
+
+
+def _typed(line: str) -> str:
+    """Return the command of ``08:12:31 $ git push``, or ``$ git push`` without its time; "" of another line."""
+    when, mark, command = line.partition("$ ")
+    is_timed = when[2:3] == ":" == when[5:6] and when[-1:] == " "
+    return command.strip() if mark and (is_timed or not when) else ""
 
 
 def _best_sentences(text: str, room: int, stems: Iterable[str]) -> str:

@@ -54,6 +54,13 @@ def test_people_get_a_line_a_document_under_its_day(shelf: Shelf, brain: Brain) 
     assert lines[-1] == "1 synthetic left out (--all)"
 
 
+def test_a_document_of_another_machine_names_it(shelf: Shelf, brain: Brain) -> None:
+    shelf.put("brain", "machines/stu\u202edio/far.md", title="A far tide", session_id="far", date=clock.now() - 60)
+    lines = brain("recent", "--since", "7d").stdout.splitlines()
+    assert [line.partition("A far tide")[2] for line in lines if "A far tide" in line] == ["  brain · from studio"]
+    assert not any("from studio" in line for line in lines if "A far tide" not in line)
+
+
 def test_nothing_exits_67_with_an_empty_list(shelf: Shelf, brain: Brain) -> None:
     done = brain("recent", "--since", "5s", "--json")
     envelope = json.loads(done.stdout)

@@ -147,6 +147,18 @@ def test_a_hit_says_what_speaks_against_it_and_which_machine_it_is_from(stocked:
     assert marks("request timeout of the ingest client on 2026-03-12")["brain/a.md"].count("not from")
 
 
+def test_what_happened_on_another_machine_names_it(stocked: Shelf, browser: Browser) -> None:
+    place = "machines/studio/far.md"
+    stocked.put("brain", place, "a far tide", date=_NOON + 60, session_id="far", source="claude", title="A far tide")
+    for path in ("/", "/time/2026-03-12"):
+        assert browser.get(path).count("from studio") == 1, path
+
+
+def test_blank_lines_of_a_snippet_are_left_out(stocked: Shelf, browser: Browser) -> None:
+    stocked.put("inbox", "blank.md", "puffins\n\n\nnest\n\nlate", date=_NOON, source="note")
+    assert re.search(r"puffins</mark>\nnest\nlate", browser.get("/?q=puffins"))
+
+
 def test_without_a_question_the_newest_are_listed(browser: Browser) -> None:
     assert [item["title"] for item in browser.json("/search.json")["items"]]
     assert "The tide table" in browser.get("/")
@@ -428,6 +440,22 @@ def test_health_counts_documents_by_week(stocked: Shelf, browser: Browser) -> No
     after = {each["name"]: each["weeks"] for each in browser.json("/health.json")["collections"]}
     assert sum(after["brain"]) == before["brain"] + 1
     assert after["brain"][-1] == 1
+
+
+def test_health_shows_how_fresh_each_collection_was_week_by_week(home: Home, browser: Browser) -> None:
+    shelf, today = Shelf(home), clock.now()
+    for days in (200, 40, 38, 2):
+        shelf.put("brain", f"{days}.md", "gulls", date=today - days * clock.DAY)
+    shelf.put("kb-raw", "young.md", "terns", date=today - 10 * clock.DAY)
+    shelf.put("inbox", "undated.md", "a note")
+    ages = {each["name"]: each["ages"] for each in browser.json("/health.json")["collections"]}
+    assert ages["brain"][0] == 200 - 25 * 7, "of the document that is older than half a year"
+    assert ages["brain"][-6:] == [3, 10, 17, 24, 31, 2]
+    assert ages["kb-raw"] == [*[None] * 24, 3, 10]
+    assert ages["inbox"] == [None] * 26
+    page = browser.get("/health")
+    assert "<title>newest: 2 days old</title>" in page
+    assert Judge(page).faults == []
 
 
 def test_what_was_distilled_is_not_counted_again(stocked: Shelf, browser: Browser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from http import HTTPStatus
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -25,7 +26,7 @@ from web.kept import FRESH_S
 from web.visit import Page, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from web.kept import Kept
     from web.visit import Visit
@@ -65,7 +66,7 @@ class Health:
         most = max((count for each in rows for count in each["weeks"]), default=0)
         more = {
             "total": sum(each["documents"] for each in rows),
-            "lines": {each["name"]: drawing.weeks(each["weeks"], most) for each in rows},
+            "lines": {each["name"]: drawing.weeks(each["weeks"], each["ages"], most) for each in rows},
             "waiting": drawing.waiting(envelope["stats"]["freshness"]),
             "asked": envelope["stats"]["commands"].get("ask"),
             "bytes": sum(each or 0 for each in envelope["disk"].values()),
@@ -79,11 +80,16 @@ def _index(visit: Visit) -> dict[str, Any]:
 
 
 def _collections(visit: Visit) -> dict[str, Any]:
-    """Return for each collection its documents, how new they are, and how many came each week (the last is this)."""
+    """Return for each collection its documents, how new they are, and each week of half a year (the last is this one).
+
+    ``weeks``: how many documents came. ``ages``: how old the newest one was as the week ended, in days; None before the
+    first.
+    """
     since = visit.now - _WEEKS * 7 * clock.DAY
     with closing(open_index(visit.home.index)) as connection:
-        rows = catalogue.summaries(connection)
+        rows = catalogue.summaries(connection, since)
         weeks = catalogue.by_week(connection, since, _WEEKS)
+    none = [(0, 0)] * _WEEKS
     return {
         "documents": {name: count for name, count, *_ in rows},
         "collections": [
@@ -93,11 +99,21 @@ def _collections(visit: Visit) -> dict[str, Any]:
                 "written": changed,
                 "newest": clock.iso(newest) if newest else None,
                 "bytes": size,
-                "weeks": weeks.get(name, [0] * _WEEKS),
+                "weeks": [came for came, _ in weeks.get(name, none)],
+                "ages": _ages([latest for _, latest in weeks.get(name, none)], before or 0, since),
             }
-            for name, count, changed, newest, size in rows
+            for name, count, changed, newest, before, size in rows
         ],
     }
+
+
+def _ages(newest: Sequence[int], before: int, since: int) -> list[int | None]:
+    """Return how many days old the newest document was at the end of each week from ``since`` (epoch seconds) on."""
+    ages: list[int | None] = []
+    for number, date in enumerate(accumulate(newest, max, initial=before)):
+        if number:
+            ages.append(max(0, since + number * 7 * clock.DAY - date) // clock.DAY if date else None)
+    return ages
 
 
 def _disk(visit: Visit, collections: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -57,6 +57,20 @@ def test_the_outcome_of_an_exchange_that_was_found_by_meaning_is_shown_though_it
     assert "permission" in show(quote(text, question, 300)).split("\n")[0]
 
 
+def test_commands_of_a_shell_are_nobodys_words_and_their_folder_is_left_out() -> None:
+    history = (
+        "# Shell commands of 2026-03-12\n\n## [1] command · 2026-03-12 08:12\n\n- in /code/ferrypost\n"
+        "- 08:12:31 $ git push --force origin main\n  ! Exit code 1\n- 08:13:05 (codex) $ echo 'a $ b'\n"
+        "- $ git reflog\n- ! git status\n"
+    )
+    assert sorted(shown("git push force reflog status echo code ferrypost", text=history)) == [
+        "$ echo 'a $ b'",
+        "$ git push --force origin main  (failed: Exit code 1)",
+        "$ git reflog",
+        "you: - ! git status",
+    ]
+
+
 def test_a_question_for_a_command_shows_commands_with_their_outcome() -> None:
     found = shown("what command ran the permission hook with a bare PATH")
     assert found[0].startswith("$ env -i PATH=/usr/bin ./deny.sh")
