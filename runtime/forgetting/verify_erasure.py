@@ -11,8 +11,10 @@ import contextlib
 import fcntl
 import functools
 import json
+import math
 import os
 import tarfile
+import time
 from os.path import basename, dirname, join, relpath
 from typing import TYPE_CHECKING, Any
 
@@ -131,16 +133,35 @@ def find(home: Home, probes: list[bytes]) -> list[str]:
     The cache of the configuration does not count: it repeats the shipped configuration, or the home's own file, which
     is named itself.
     """
+    return _found(home, probes, _files(home), math.inf)[0]
+
+
+def _found(home: Home, probes: list[bytes], files: Iterable[str], most_s: float) -> tuple[list[str], list[str]]:
+    """Return the paths of ``files`` as ``find`` does, and those for which ``most_s`` seconds were too short."""
     if not probes:
-        return []
+        return [], []
+    end = time.monotonic() + most_s
     found: list[str] = []
-    for path in _files(home):
+    unread: list[str] = []
+    for path in files:
         if os.path.basename(path) == _CONFIGURATION:
             continue
-        with contextlib.suppress(OSError):
-            if _contains(path, probes):
+        try:
+            if among(_until(end, _blocks(path)), probes):
                 found.append(relpath(path, home.root))
-    return found
+        except TimeoutError:
+            unread.append(relpath(path, home.root))
+        except OSError:
+            continue
+    return found, unread
+
+
+def _until(end: float, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield ``blocks``. Raises TimeoutError if one is asked for after ``end``, by the monotonic clock."""
+    for block in blocks:
+        if time.monotonic() > end:
+            raise TimeoutError
+        yield block
 
 
 def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], units: list[str]) -> None:
@@ -380,10 +401,31 @@ def search(home: Home, probes: list[bytes]) -> tuple[list[str], list[str]]:
 
     Paths are as ``leftovers.find`` gives them; a place is a path and, if known, ``:`` and a line.
     """
+    return _sorted_out(home, find(home, probes), probes)
+
+
+def preview(home: Home, probes: list[bytes], most_s: float) -> tuple[list[str], list[str], list[str]]:
+    """Return what ``search`` finds within ``most_s`` seconds, and the paths that this was too short for.
+
+    The smallest files are read first, so that few are left.
+    """
+    files = sorted(_files(home), key=lambda path: (_size(path), path))
+    found, unread = _found(home, probes, files, most_s)
+    return (*_sorted_out(home, sorted(found), probes), sorted(unread))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _sorted_out(home: Home, found: Iterable[str], probes: list[bytes]) -> tuple[list[str], list[str]]:
     left: list[str] = []
     own: list[str] = []
     places = brains(home)
-    for path in find(home, probes):
+    for path in found:
         if is_own(home, path, places):
             own.append(_with_line(home, path, probes))
         elif packed := _in_backup(home, path, probes):

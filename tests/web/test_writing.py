@@ -267,6 +267,21 @@ def test_both_sides_of_a_conflict_may_hold_and_each_choice_has_a_key(home: Home,
     assert not any(entries.find(home, each.entry_id).field("superseded_by") for each in sides)
 
 
+def test_a_preview_of_a_large_home_ends_and_says_what_it_did_not_read(
+    home: Home, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Shelf(home).put("brain", "tide.md", "zanzibar " * 20, session_id="tide", source="claude")
+    assert browser.json("/forget.json?hit=tide")["unread"] == []
+    monkeypatch.setattr(forgetting, "_LOOK_S", 0.0)
+    found = browser.json("/forget.json?hit=tide")
+    assert "index.sqlite" in found["unread"]
+    assert "brain/tide.md" in found["places"], "what goes for certain is listed"
+    page = browser.get("/forget?hit=tide")
+    assert "may hold it as well" in page
+    given = {"hit": "tide", "confirm": "forget 1 document", "digest": hidden(page, "digest"), "fresh": fresh(page)}
+    assert "nothing of it is left" in browser.post("/forget", given)
+
+
 def test_forgetting_says_that_another_run_goes_on(
     home: Home, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _CHOICE = ("hit", "project", "since", "until", "match")
 _LEAST_MATCH = 3
 _WAIT_S = 3.0
+# How long a preview reads files: a gigabyte takes ten seconds.
+_LOOK_S = 3.0
 
 
 def view(visit: Visit) -> Page:
@@ -51,10 +53,12 @@ def view(visit: Visit) -> Page:
 def _preview(visit: Visit, chosen: dict[str, str]) -> Page:
     found = forget.plan(visit.home, visit.config, _selection(visit, chosen), chosen["match"])
     # The proof looks at the same bytes afterwards, and must find nothing there.
-    told, own = verify_erasure.search(visit.home, found.probes) if found.probes else ([], [])
+    told, own, unread = verify_erasure.preview(visit.home, found.probes, _LOOK_S)
     files = [os.path.relpath(row.file, visit.home.root) for row in found.rows if row.file]
     places = sorted({*files, *told, *([os.path.basename(visit.home.index)] if files else [])})
-    envelope = printable_value(shown_value({**report(found, None, dry_run=True, own=own), "places": places}))
+    envelope = printable_value(
+        shown_value({**report(found, None, dry_run=True, own=own), "places": places, "unread": unread})
+    )
     more = {
         "chosen": chosen,
         "asked": True,
