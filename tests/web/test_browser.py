@@ -22,8 +22,9 @@ from tests.web.test_views import SESSION
 
 driver = pytest.importorskip("playwright.sync_api", reason="no playwright: make dev")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# Each takes some seconds; the three others, of some hundred milliseconds, are part of `make test`.
+long = pytest.mark.long
 pytestmark = [
-    pytest.mark.long,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
     # Playwright leaves the transport of its driver to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -31,6 +32,8 @@ pytestmark = [
 ]
 _NOON = 1_773_316_800
 _LEAST_CONTRAST = 4.5
+# Pictures of each view, for whoever wants to see what a change did.
+PICTURES = Path(__file__).resolve().parents[2] / "build" / "pages"
 LONG = "a_name_without_any_place_to_break_that_no_telephone_is_wide_enough_for"
 # The lowest contrast of visible text with what is behind it, and the text (WCAG 2.2, 1.4.3).
 _CONTRAST = """
@@ -152,6 +155,7 @@ def test_a_session_is_found_and_read_by_the_keyboard_alone(chromium: Any, stocke
         assert tab.faults == []
 
 
+@long
 def test_every_page_is_left_by_a_question(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -166,6 +170,7 @@ def test_every_page_is_left_by_a_question(chromium: Any, stocked: Home) -> None:
         assert tab.faults == []
 
 
+@long
 def test_a_file_is_followed_from_the_session_that_wrote_it(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -181,6 +186,7 @@ def test_a_file_is_followed_from_the_session_that_wrote_it(chromium: Any, stocke
         assert tab.faults == []
 
 
+@long
 def test_a_conflict_is_settled_and_an_entry_edited(chromium: Any, stocked: Home) -> None:
     with serving() as (_, said):
         capture(stocked, "Use tables for tides", type="decision", why="they are small")
@@ -200,6 +206,7 @@ def test_a_conflict_is_settled_and_an_entry_edited(chromium: Any, stocked: Home)
         assert tab.faults == []
 
 
+@long
 def test_a_day_is_browsed_from_the_year(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -214,6 +221,7 @@ def test_a_day_is_browsed_from_the_year(chromium: Any, stocked: Home) -> None:
         assert tab.faults == []
 
 
+@long
 def test_a_long_session_grows_part_by_part(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -245,6 +253,7 @@ def test_everything_works_without_javascript(chromium: Any, stocked: Home) -> No
         assert tab.faults == []
 
 
+@long
 def test_a_decision_is_noted_replaced_and_forgotten_with_proof(chromium: Any, stocked: Home) -> None:
     with serving() as (_, said):
         tab = Tab(chromium, said["url"])
@@ -283,6 +292,7 @@ def test_a_wrong_token_opens_nothing(chromium: Any, stocked: Home) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@long
 def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home, scheme: str) -> None:
     with serving() as (_, said):
         tab = Tab(chromium, said["url"], color_scheme=scheme)
@@ -312,6 +322,9 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
             ratio, text = tab.page.evaluate(_CONTRAST)
             assert ratio >= _LEAST_CONTRAST, f"{path}: {text}"
             assert tab.page.evaluate(_NAMELESS) == [], path
+            picture = PICTURES / scheme / f"{path.strip('/').replace('/', '-').replace('?', '-') or 'first'}.png"
+            tab.page.screenshot(path=picture, full_page=True)
+            assert picture.stat().st_size > 5_000, "a picture of nothing"
         tab.page.set_viewport_size({"width": 360, "height": 700})
         for path in views:
             tab.go(path)
@@ -326,6 +339,7 @@ def _put_long_names(home: Home) -> None:
     Shelf(home).put("brain", "asked.md", asked, date=_NOON, source="claude", project=long, title=LONG, turns=1)
 
 
+@long
 def test_what_an_agent_was_given_is_rejected_by_one_key(chromium: Any, stocked: Home) -> None:
     give(stocked, "Boats held.", "an error")
     give(stocked, "Nets held.", "another error")
@@ -344,6 +358,7 @@ def test_what_an_agent_was_given_is_rejected_by_one_key(chromium: Any, stocked: 
         assert tab.faults == []
 
 
+@long
 def test_the_keys_are_listed_and_lead_through_a_session(chromium: Any, stocked: Home) -> None:
     del stocked
     with serving() as (_, said):
@@ -365,6 +380,7 @@ def test_the_keys_are_listed_and_lead_through_a_session(chromium: Any, stocked: 
         assert tab.faults == []
 
 
+@long
 def test_no_hostile_document_runs_or_asks_for_anything(chromium: Any, home: Home) -> None:
     shelf = Shelf(home)
     found = list(cases())
