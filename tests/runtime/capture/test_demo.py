@@ -74,7 +74,7 @@ def test_its_days_show_every_kind_of_work_on_one_line(
 def test_its_notes_have_a_successor_and_a_conflict_to_settle(filled: Home) -> None:
     notes = [path.read_text() for path in Path(filled.inbox).rglob("*.md")]
     assert sum("\nsuperseded_by:" in note for note in notes) == 1
-    (found,) = conflicts(filled)
+    (found,) = conflicts(filled, load(filled))
     assert {each["title"].partition(" through")[0] for each in found["sides"]} == {"Mails go out"}
 
 
