@@ -78,6 +78,7 @@ GROUPS = {
         "restore": "put a backup into a home, and keep the former state",
         "rebuild": "rebuild the index from the markdown",
         "sync": "share one memory between machines, by git",
+        "team": "share collections with a team, through PostgreSQL",
         "forget": "remove documents, and everything made of them, for good",
         "teardown": "remove hooks, skills, schedules, the index and, if you want, the memory",
         "completion": "complete commands and options in the shell",

@@ -1,4 +1,4 @@
-"""Forgetting beyond the home's own files: in its backups, and in what it shares with other machines.
+"""Forgetting beyond the home's own files: in its backups, in what it shares with other machines, at the team's server.
 
 An interrupted run leaves a note (``runtime.forgetting.forget``). A backup or a sync finishes that run first, as it
 would otherwise write the forgotten text again; the doctor reports the note.
@@ -12,6 +12,7 @@ from core.config import load
 from ops.backup import backup
 from ops.sync import sync
 from runtime.forgetting import forget
+from runtime.team import forgetting as team
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywhere: bool = False) -> Elsewhere:
-    """Return the function that forgets in backups and in the shared history, each independently of the other.
+    """Return the function that forgets in backups, in the shared history and at the team's server, each by itself.
 
     ``anywhere``: the probes are a text that no document may hold, not marks of certain documents.
     """
@@ -37,12 +38,19 @@ def elsewhere(home: Home, config: Config, environ: Mapping[str, str], *, anywher
         try:
             failed = backup.forget(home, documents, marks, probes, anywhere=anywhere, own=own)
         finally:
-            # A history may hold a text that no document holds any more.
-            if documents or marks or (anywhere and sync.holds(home, environ, probes)):
-                beyond += sync.forget(home, config, environ, documents)
+            try:
+                # A history may hold a text that no document holds any more.
+                if documents or marks or (anywhere and sync.holds(home, environ, probes)):
+                    beyond += sync.forget(home, config, environ, documents)
+            finally:
+                waiting, said = team.carry_out(home, config, documents)
+                beyond += said
         if anywhere and sync.holds(home, environ, probes):
             failed = [*failed, sync.FOLDER]
-        return failed, [*(f"your own file in a backup says it, and stays: {each}" for each in own), *beyond]
+        return [*failed, *waiting], [
+            *(f"your own file in a backup says it, and stays: {each}" for each in own),
+            *beyond,
+        ]
 
     return act
 

@@ -118,7 +118,7 @@ def test_a_page_that_the_code_names_exists() -> None:
 
 def test_the_targets_the_readme_names_are_in_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in set(re.findall(r"(?:`|^)make ([a-z]+)", EVERYTHING, re.MULTILINE)):
+    for target in set(re.findall(r"(?:`|^)make ([a-z-]+)", EVERYTHING, re.MULTILINE)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
 
 

@@ -5,6 +5,9 @@ A password never is in a DSN of ours (``core.config``): it comes from the keyrin
 
 from __future__ import annotations
 
+import contextlib
+import getpass
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,7 @@ from core.version import REDACTION, VERSION
 from qmd.team import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import psycopg
 
@@ -46,6 +49,17 @@ def open_writer(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
     return _open(engine, timeout_s, read_only=False)
 
 
+@contextlib.contextmanager
+def closing(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Connection[Any]]:
+    """Close a connection at the end of the block, and raise our error for one of PostgreSQL's inside it."""
+    try:
+        yield connection
+    except _driver().Error as error:
+        raise translated(error) from None
+    finally:
+        connection.close()
+
+
 def me(connection: psycopg.Connection[Any]) -> str:
     """Return the member whose connection it is."""
     row = connection.execute("SELECT session_user").fetchone()
@@ -53,25 +67,41 @@ def me(connection: psycopg.Connection[Any]) -> str:
     return str(row[0])
 
 
+def options(engine: Engine) -> dict[str, Any]:
+    """Return what the DSN says, as libpq's options. Raises BadInput."""
+    driver = _driver()
+    try:
+        found: dict[str, Any] = driver.conninfo.conninfo_to_dict(engine.dsn)
+    except driver.ProgrammingError:
+        raise BadInput("the DSN of the team's engine is not valid", "write postgresql://NAME@HOST/DATABASE") from None
+    return found
+
+
+def place(engine: Engine) -> tuple[str, str, str, str]:
+    """Return (host, port, database, user) as a pgpass file names them."""
+    found = options(engine)
+    user = engine.member or str(found.get("user") or os.environ.get("PGUSER") or getpass.getuser())
+    host = str(found.get("host") or found.get("hostaddr") or "localhost")
+    return host, str(found.get("port") or 5432), str(found.get("dbname") or user), user
+
+
 def connect(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
     """Return a connection to the database, whatever spaces it has. Raises EngineTimeout, EngineMissing, BadInput."""
     from core.processes.within import within
 
     driver = _driver()
-    try:
-        options = driver.conninfo.conninfo_to_dict(engine.dsn)
-    except driver.ProgrammingError:
-        raise BadInput("the DSN of the team's engine is not valid", "write postgresql://NAME@HOST/DATABASE") from None
-    options.setdefault("application_name", "brain")
-    options["connect_timeout"] = max(2, int(timeout_s) + 1)
-    options.setdefault("tcp_user_timeout", _SILENT_MS)
-    secret = password(engine)
-    if secret:
-        options["password"] = secret
+    named = {"application_name": "brain", "tcp_user_timeout": _SILENT_MS, **options(engine)}
+    named["connect_timeout"] = max(2, int(timeout_s) + 1)
     late: list[bool] = []
 
     def call() -> psycopg.Connection[Any]:
-        made: psycopg.Connection[Any] = driver.connect(autocommit=True, **options)
+        try:
+            made: psycopg.Connection[Any] = driver.connect(autocommit=True, **named)
+        except driver.OperationalError as error:
+            # Looking into the keyring takes longer than most questions.
+            if "no password supplied" not in str(error) or not (secret := password(engine)):
+                raise
+            made = driver.connect(autocommit=True, password=secret, **named)
         if late:
             made.close()
         return made
@@ -155,8 +185,6 @@ def _enter(connection: psycopg.Connection[Any], space: str) -> None:
 
 def password(engine: Engine) -> str:
     """Return the member's password from the keyring; "" if there is none, and libpq looks into its pgpass file."""
-    if not engine.member:
-        return ""
     try:
         import keyring
         from keyring.errors import KeyringError
@@ -170,10 +198,8 @@ def password(engine: Engine) -> str:
 
 def account(engine: Engine) -> str:
     """Return the name that a member's password has in the keyring: member, host and database, and no secret."""
-    psycopg = _driver()
-    options = psycopg.conninfo.conninfo_to_dict(engine.dsn)
-    host = options.get("host") or options.get("hostaddr") or "localhost"
-    return f"{engine.member}@{host}:{options.get('port') or 5432}/{options.get('dbname') or engine.member}"
+    host, port, database, user = place(engine)
+    return f"{user}@{host}:{port}/{database}"
 
 
 def translated(error: BaseException) -> BaseException:

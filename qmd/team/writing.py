@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from qmd.index.spaces import Space
     from qmd.index.terms import Analyzer
 
+# From this version on, the owner of a table can let others vacuum it.
+_MEMBERS_VACUUM = 170_000
+
 _INSERT = (
     "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
     " passages, tokens, title_terms)"
@@ -231,21 +234,66 @@ def _remove(connection: psycopg.Connection[Any], unit: int, paths: Sequence[str]
     return connection.execute("DELETE FROM documents WHERE unit = %s AND path = ANY(%s)", (unit, list(paths))).rowcount
 
 
-def forget(connection: psycopg.Connection[Any], collection: str, paths: Sequence[str]) -> int:
+class Proof(NamedTuple):
+    """What the tables hold of documents that were forgotten, past all row security: 0 of everything.
+
+    ``readers``: members who could read one of them; ``miscounted``: rows by which the statistics of the unit are wrong.
+    """
+
+    documents: int
+    passages: int
+    vectors: int
+    readers: int
+    miscounted: int
+
+
+def forget(connection: psycopg.Connection[Any], collection: str, paths: Sequence[str]) -> tuple[int, Proof | None]:
     """Remove documents of an own collection and keep them away: no machine's push brings them back.
 
-    Returns how many there were. A tombstone holds no name, and is written also for what the space does not have.
+    Returns how many there were, and the proof; (0, None) if the collection was never pushed. A tombstone holds no name,
+    and is written also for what the space does not have.
     """
     row = connection.execute(
         "SELECT id FROM units WHERE owner = session_user AND collection = %s", (collection,)
     ).fetchone()
+    if row is None:
+        return 0, None
+    unit = int(row[0])
     with connection.transaction():
         connection.execute(
             "INSERT INTO tombstones (owner, digest) SELECT session_user, tombstone(session_user, %s, p)"
             " FROM unnest(%s::text[]) AS p ON CONFLICT DO NOTHING",
             (collection, list(paths)),
         )
-        return _remove(connection, int(row[0]), paths) if row is not None else 0
+        removed = _remove(connection, unit, paths)
+    found = connection.execute("SELECT * FROM proof(%s, %s)", (unit, list(paths))).fetchone()
+    assert found is not None
+    return removed, Proof(*found)
+
+
+def lift(connection: psycopg.Connection[Any], collection: str, paths: Sequence[str]) -> int:
+    """Let documents be pushed again that were forgotten; return how many were."""
+    return connection.execute(
+        "DELETE FROM tombstones WHERE owner = session_user"
+        " AND digest IN (SELECT tombstone(session_user, %s, p) FROM unnest(%s::text[]) AS p)",
+        (collection, list(paths)),
+    ).rowcount
+
+
+def vacuum(connection: psycopg.Connection[Any], timeout_s: float) -> bool:
+    """Free the space of deleted rows; return False where members may not, or it takes too long."""
+    from psycopg import errors
+
+    if connection.info.server_version < _MEMBERS_VACUUM:
+        return False
+    connection.execute(f"SET statement_timeout = {int(timeout_s * 1000)}".encode())
+    try:
+        connection.execute("VACUUM (SKIP_LOCKED) passages, documents, vectors, embedded, terms")
+    except (errors.QueryCanceled, errors.InsufficientPrivilege):
+        return False
+    finally:
+        connection.execute("SET statement_timeout = 0")
+    return True
 
 
 def share(connection: psycopg.Connection[Any], unit: int, grantees: Sequence[tuple[str, str]]) -> None:

@@ -62,8 +62,12 @@ class Sent(NamedTuple):
     forgotten: list[str]
 
 
-def push(home: Home, config: Config, *, progress: Progress | None = None) -> dict[str, Any]:
+def push(
+    home: Home, config: Config, *, let_in: Sequence[tuple[str, str]] = (), progress: Progress | None = None
+) -> dict[str, Any]:
     """Bring the team's store to what is shared here; return the envelope of ``brain team push``.
+
+    ``let_in`` are (collection, path) of documents that were forgotten, and are to be pushed again.
 
     Raises EngineMissing without an engine or an index, or if the server stays away, Refused for an older policy,
     BadInput for a ``share`` of nobody, LockContention.
@@ -71,13 +75,14 @@ def push(home: Home, config: Config, *, progress: Progress | None = None) -> dic
     engine = required(config)
     with lock(home):
         state = State(home)
+        state.forget = [each for each in state.forget if each not in let_in]
         state.save()
         index = open_index(home.index)
         try:
             spaces.load(index) if spaces.listed(index) else None
             for attempt in range(_ATTEMPTS):
                 try:
-                    report = _push(index, config, engine, state, progress)
+                    report = _push(index, config, engine, state, let_in, progress)
                     break
                 except (EngineMissing, LockContention):
                     if attempt == _ATTEMPTS - 1 or (attempt == 0 and not _is_there(engine)):
@@ -111,11 +116,17 @@ def _is_there(engine: Engine) -> bool:
 
 
 def _push(
-    index: apsw.Connection, config: Config, engine: Engine, state: State, progress: Progress | None
+    index: apsw.Connection,
+    config: Config,
+    engine: Engine,
+    state: State,
+    let_in: Sequence[tuple[str, str]],
+    progress: Progress | None,
 ) -> dict[str, Any]:
-    server = connections.open_writer(engine, CONNECT_S)
-    try:
-        _forget(server, state.forget)
+    with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
+        forget(server, state.forget)
+        for collection, path in let_in:
+            writing.lift(server, collection, [path])
         shared = [each for each in config.collections.values() if each.share]
         grantees = _grantees(server, shared)
         space = _space(index, server, config)
@@ -129,18 +140,19 @@ def _push(
             "collections": [each._asdict() for each in found],
             "withdrawn": unshared,
         }
-    except BaseException as error:
-        translated = connections.translated(error)
-        if translated is error:
-            raise
-        raise translated from None
-    finally:
-        server.close()
 
 
-def _forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]) -> None:
+def forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]) -> tuple[int, list[str]]:
+    """Forget (collection, path) at the server; return how many there were, and what it still holds, in words."""
+    total, left = 0, list[str]()
     for collection in dict.fromkeys(collection for collection, _ in documents):
-        writing.forget(server, collection, [path for each, path in documents if each == collection])
+        for paths in _batches([path for each, path in documents if each == collection]):
+            removed, proof = writing.forget(server, collection, paths)
+            total += removed
+            if proof is not None and any(proof):
+                told = ", ".join(f"{count} {name}" for name, count in proof._asdict().items() if count)
+                left.append(f"the team's server, collection {collection}: {told}")
+    return total, left
 
 
 def _grantees(server: psycopg.Connection[Any], shared: Sequence[Collection]) -> dict[str, list[tuple[str, str]]]:

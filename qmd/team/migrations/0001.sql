@@ -216,6 +216,7 @@ CREATE POLICY removed ON vectors FOR DELETE USING (unit = ANY ((SELECT own())::i
 
 CREATE POLICY owned ON tombstones FOR SELECT USING (owner = session_user);
 CREATE POLICY made ON tombstones FOR INSERT WITH CHECK (owner = session_user AND (SELECT is_member()));
+CREATE POLICY lifted ON tombstones FOR DELETE USING (owner = session_user);
 
 -- Rules that hold whatever a client sends.
 

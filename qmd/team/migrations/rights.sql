@@ -19,9 +19,9 @@ BEGIN
   EXECUTE format('GRANT INSERT, DELETE ON documents, passages, embedded, vectors TO %s', team);
   EXECUTE format('GRANT UPDATE (policy, device, pushed_at) ON documents TO %s', team);
   EXECUTE format('GRANT INSERT (provider, model, dimensions, fingerprint, layout) ON spaces TO %s', team);
-  EXECUTE format('GRANT INSERT (owner, digest) ON tombstones TO %s', team);
+  EXECUTE format('GRANT INSERT (owner, digest), DELETE ON tombstones TO %s', team);
   IF current_setting('server_version_num')::int >= 170000 THEN
-    -- What was forgotten leaves the files of the tables by VACUUM.
+    -- VACUUM frees the space of what was forgotten.
     EXECUTE format('GRANT MAINTAIN ON documents, passages, terms, embedded, vectors TO %s', team);
   END IF;
 END $$;

@@ -1,0 +1,201 @@
+"""``brain team`` from making a space to leaving it, and that no output has a password."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.postgres import Server, Space
+from core.config import FILE
+from core.home import Home
+from qmd.team import connection
+from tests.conftest import Brain
+from tests.runtime.index_fixture import Shelf
+
+_COLLECTIONS = """# mine
+collections:
+  brain: {path: brain, trust: session, share: team}   # shared
+  notes: {path: notes, trust: note}
+ask: {timeout_s: 9}
+"""
+
+
+@pytest.fixture
+def place(postgres: Server) -> Iterator[Space]:
+    made = postgres.database("mira", "leo")
+    yield made
+    with postgres.superuser() as root:
+        for name in (f"new_{made.name}",):
+            root.execute(f'DROP DATABASE IF EXISTS "{made.name}" WITH (FORCE)'.encode())
+            root.execute(f'DROP ROLE IF EXISTS "{name}"'.encode())
+    made.drop()
+
+
+class Team:
+    """Commands of members, each with a home of its own."""
+
+    def __init__(self, brain: Brain, place: Space, folder: Path) -> None:
+        self._brain, self.place, self._folder = brain, place, folder
+        self.said: list[str] = []
+
+    def home(self, member: str) -> Home:
+        found = Home(str(self._folder / member))
+        if not Path(found.root).exists():
+            found.make()
+            Path(found.path(FILE)).write_text(_COLLECTIONS)
+        return found
+
+    def run(self, member: str, *words: str, code: int = 0) -> Any:
+        done = self._brain("team", *words, "--json", env={"BRAIN_HOME": self.home(member).root})
+        self.said.append(done.stdout + done.stderr)
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def joined(self, *members: str) -> None:
+        for name in ("ada", *members):
+            where = ("--dsn", self.place.dsn(name), "--space", self.place.name)
+            if name == "ada":
+                self.run("ada", "init", *where)
+            else:
+                self.run("ada", "members", "--add", name)
+            self.run(name, "join", *where)
+
+
+@pytest.fixture
+def team(brain: Brain, place: Space, tmp_path: Path) -> Team:
+    return Team(brain, place, tmp_path / "homes")
+
+
+def test_a_team_is_made_joined_and_left(team: Team) -> None:
+    team.joined("mira", "leo")
+    home = team.home("mira")
+    text = Path(home.path(FILE)).read_text()
+    assert text.startswith(_COLLECTIONS)
+    assert f"space: {team.place.name}" in text
+    shelf = Shelf(home)
+    shelf.put("brain", "a.md", "the amber lamp")
+    shelf.put("notes", "n.md", "a private note")
+    pushed = team.run("mira", "push")
+    assert [(each["collection"], each["sent"]) for each in pushed["collections"]] == [("brain", 1)]
+    assert [(each["owner"], each["documents"]) for each in team.run("leo", "status")["collections"]] == [("mira", 1)]
+    team.run("mira", "revoke", "brain", "--from", "leo")
+    assert team.run("leo", "status")["collections"] == []
+    team.run("mira", "push")
+    assert team.run("leo", "status")["collections"] == []
+    team.run("mira", "grant", "brain", "--to", "leo")
+    assert len(team.run("leo", "status")["collections"]) == 1
+    assert team.run("mira", "leave")["dry_run"] is True
+    assert team.run("mira", "leave", "--yes")["documents"] == 1
+    assert Path(home.path(FILE)).read_text().strip() == _COLLECTIONS.strip()
+    assert team.run("leo", "status")["collections"] == []
+    assert [each["name"] for each in team.run("ada", "members")["members"]] == ["ada", "leo"]
+    assert not any("secret of" in each for each in team.said)
+
+
+def test_a_member_gets_a_role_whose_password_only_the_file_has(team: Team, tmp_path: Path) -> None:
+    team.joined()
+    name = f"new_{team.place.name}"
+    file = tmp_path / "new.pgpass"
+    added = team.run("ada", "members", "--add", name, "--pgpass", str(file))
+    secret = file.read_text().strip().rpartition(":")[2]
+    assert len(secret) >= 32
+    assert file.stat().st_mode & 0o077 == 0
+    assert added["changed"][0]["pgpass"] == str(file)
+    dsn = team.place.dsn(name).replace(str(team.place.passfile).replace("/", "%2F"), str(file).replace("/", "%2F"))
+    team.run(name, "join", "--dsn", dsn, "--space", team.place.name)
+    # A new password goes to the same place, and the old one is refused.
+    before = file.read_text()
+    team.run(name, "pull-keys")
+    renewed = file.read_text().strip().rpartition(":")[2]
+    assert renewed != secret
+    assert len(file.read_text().splitlines()) == 1
+    assert team.run(name, "status")["member"] == name
+    file.write_text(before)
+    assert team.run(name, "status", code=65)["error"] == "qmd_missing"
+    with team.place.superuser() as root:
+        held = root.execute("SELECT rolpassword FROM pg_authid WHERE rolname = %s", (name,)).fetchone()
+    assert held is not None
+    assert held[0].startswith("SCRAM-SHA-256$")
+    assert not any(each in said for said in team.said for each in (secret, renewed))
+    team.run("ada", "members", "--remove", name)
+    file.write_text(before.replace(secret, renewed))
+    assert team.run(name, "status", code=65)["error"] == "qmd_missing"
+
+
+def test_a_group_is_granted_by_name(team: Team) -> None:
+    team.joined("mira", "leo")
+    shelf = Shelf(team.home("mira"))
+    config = Path(team.home("mira").path(FILE))
+    config.write_text(config.read_text().replace("share: team", "share: [ops]"))
+    shelf.put("brain", "a.md", "the amber lamp")
+    assert team.run("mira", "push", code=64)["error"] == "bad_input"
+    team.run("ada", "members", "--group", "ops", "--add", "leo")
+    team.run("mira", "push")
+    assert len(team.run("leo", "status")["collections"]) == 1
+    assert team.run("ada", "status")["collections"] == []
+    team.run("ada", "members", "--group", "ops", "--remove", "leo")
+    assert team.run("leo", "status")["collections"] == []
+    assert team.run("leo", "members", "--group", "ops", "--add", "leo", code=71)["error"] == "refused"
+    assert team.run("leo", "members", "--remove", "mira", code=71)["error"] == "refused"
+
+
+def test_revoking_from_a_group_leaves_the_rest(team: Team) -> None:
+    team.joined("mira", "leo")
+    Shelf(team.home("mira")).put("brain", "a.md", "the amber lamp")
+    team.run("ada", "members", "--group", "ops", "--add", "leo")
+    team.run("mira", "push")
+    team.run("mira", "revoke", "brain", "--from", "ops")
+    assert (len(team.run("leo", "status")["collections"]), len(team.run("ada", "status")["collections"])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("push",), 65),
+        (("status",), 65),
+        (("init", "--dsn", "postgresql://ada:hunter2@db/x", "--space", "team"), 64),
+        (("init", "--dsn", "postgresql://ada@db/x"), 64),
+        (("join", "--dsn", "postgresql://ada@127.0.0.1:1/x", "--space", "team"), 65),
+        (("grant", "brain"), 64),
+        (("revoke", "brain"), 64),
+        ((), 64),
+    ],
+)
+def test_what_is_wrong_is_said_without_the_password(brain: Brain, words: tuple[str, ...], code: int) -> None:
+    done = brain("team", *words, "--json")
+    assert done.returncode == code, done
+    assert json.loads(done.stdout)["exit_code"] == code
+
+
+def test_a_refused_password_is_not_repeated(brain: Brain) -> None:
+    done = brain("team", "join", "--dsn", "postgresql://ada:hunter2@db/x", "--space", "team")
+    assert "passwords lie in ~/.pgpass" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_a_job_without_a_team_does_nothing(brain: Brain) -> None:
+    done = brain("team", "push", "--if-shared", "--json")
+    assert (done.returncode, json.loads(done.stdout)["collections"]) == (0, [])
+
+
+def test_the_password_of_a_file_goes_to_where_libpq_reads_it(team: Team, brain: Brain, tmp_path: Path) -> None:
+    team.joined()
+    team.run("ada", "members", "--add", "mira")
+    (tmp_path / "word").write_text("secret of mira\n")
+    own = tmp_path / "own.pgpass"
+    dsn = team.place.dsn("mira").partition("&passfile")[0]
+    env = {"BRAIN_HOME": team.home("mira").root, "PGPASSFILE": str(own)}
+    words = ("team", "join", "--dsn", dsn, "--space", team.place.name)
+    assert brain(*words, env=env).returncode == 65
+    done = brain(*words, "--password-file", str(tmp_path / "word"), env=env)
+    assert done.returncode == 0, done.stderr
+    assert "secret of" not in done.stdout + done.stderr
+    assert own.stat().st_mode & 0o077 == 0
+    engine = team.place.engine("mira")
+    assert (
+        own.read_text() == ":".join(each.replace(":", "\\:") for each in connection.place(engine)) + ":secret of mira\n"
+    )
