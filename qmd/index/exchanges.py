@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _HEADING = "## ["
 _REASONING = "\n### reasoning\n"
+_FENCE = "\n```"
+# The roles of those who ask: an exchange begins with each of their turns.
+_ASKING = ("user", "task")
 # Characters of a gist: of the prompt, of the reply's beginning and of its end; of a prompt without a reply. A token is
 # about four letters, or one character of Chinese, Japanese or Korean.
 _PROMPT, _BEGINNING, _END, _ALONE = 200, 300, 100, 600
@@ -28,7 +31,7 @@ class Turns:
     A turn without reasoning has -1 there. A text without turns has no turn.
     """
 
-    __slots__ = ("_conclusions", "ends", "roles", "starts", "text", "thoughts")
+    __slots__ = ("_conclusions", "_fences", "_firsts", "ends", "roles", "starts", "text", "thoughts")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -36,13 +39,19 @@ class Turns:
         self.roles: list[str] = []
         self.thoughts: list[int] = []
         self._conclusions: dict[int, tuple[int, int]] = {}
+        # Where fences of code are, by the turn: looked for when a line of the turn is asked about.
+        self._fences: dict[int, list[int]] = {}
+        # The turn that the exchange of each turn begins with.
+        self._firsts: list[int] = []
         at = 0 if text.startswith(_HEADING) else text.find(f"\n{_HEADING}") + 1
         while text.startswith(_HEADING, at):
             line = text[at : text.find("\n", at)]
             _, closed, rest = line.partition("] ")
             if closed:
+                role = rest.partition(" ")[0]
+                self._firsts.append(len(self.starts) if role in _ASKING or not self.starts else self._firsts[-1])
                 self.starts.append(at)
-                self.roles.append(rest.partition(" ")[0])
+                self.roles.append(role)
                 self.thoughts.append(-1)
             at = text.find(f"\n{_HEADING}", at) + 1
             if not at:
@@ -61,13 +70,16 @@ class Turns:
 
     def is_prompt(self, turn: int) -> bool:
         """Return True if a person, or a task, speaks."""
-        return self.roles[turn] in ("user", "task")
+        return self.roles[turn] in _ASKING
 
     def first(self, turn: int) -> int:
         """Return the turn that the exchange of ``turn`` begins with."""
-        while turn > 0 and not self.is_prompt(turn):
-            turn -= 1
-        return turn
+        return self._firsts[turn] if turn > 0 else turn
+
+    def exchange(self, offset: int) -> int:
+        """Return the turn that the exchange at ``offset`` begins with, -1 before the first turn."""
+        turn = bisect_right(self.starts, offset) - 1
+        return self._firsts[turn] if turn > 0 else turn
 
     def last(self, turn: int) -> int:
         """Return the turn that the exchange of ``turn`` ends with."""
@@ -96,6 +108,35 @@ class Turns:
             if last >= 0 and (is_call(text, last + 1) or text.startswith("\n  ! ", last)):
                 return line_end(text, last + 1) + 1, end
         return begin, end
+
+    def answer(self, begin: int) -> int:
+        """Return the first line of a person's answer, if the line at ``begin`` is a question of an agent; else 0."""
+        turn = self.turn(begin) + 1
+        if turn >= len(self.starts) or self.roles[turn] != "user" or self.roles[turn - 1] != "assistant":
+            return 0
+        if not self.text.endswith("?", begin, line_end(self.text, begin)):
+            return 0
+        begin = line_end(self.text, self.starts[turn]) + 1
+        while begin < self.ends[turn] and self.text.startswith("\n", begin):
+            begin += 1
+        return begin
+
+    def in_call(self, begin: int) -> bool:
+        """Return True if the indented line at ``begin`` belongs to the text of a call, not to a list of the reply."""
+        while self.text.startswith("  ", begin):
+            begin = self.text.rfind("\n", 0, begin - 1) + 1
+        return is_call(self.text, begin)
+
+    def in_fence(self, begin: int) -> bool:
+        """Return True if the line at ``begin`` is code in a fence of its turn."""
+        turn = self.turn(begin)
+        if turn not in self._fences:
+            at, end = self.starts[turn], self.ends[turn]
+            fences = self._fences[turn] = []
+            while (at := self.text.find(_FENCE, at, end)) >= 0:
+                at += len(_FENCE)
+                fences.append(at)
+        return bisect_right(self._fences[turn], begin) % 2 == 1
 
 
 def line_end(text: str, begin: int) -> int:

@@ -100,7 +100,6 @@ _SAYS = {
         "because", "instead", "decided", "let's", "we'll", "should", "rather", "don't", "prefer", "better", "so that",
         "the reason", "recommend", "will use", "going with",
     ),
-    "": ("because", "is now", "now ", "created", "added", "changed", "updated", "moved", "found"),
 }  # fmt: skip
 _SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell", "run_terminal_cmd", "execute")
 # Marks within a word, and ASCII without those, letters and digits.
@@ -125,9 +124,9 @@ def show(quotes: Iterable[Quote]) -> str:
 
 
 class Question:
-    """The telling words of a question by their stems, and the kinds of answer that it asks for."""
+    """The telling words of a question by their stems, the kinds of answer that it asks for, and the signs of one."""
 
-    __slots__ = ("is_ascii", "kinds", "stems")
+    __slots__ = ("is_ascii", "kinds", "signs", "stems")
 
     def __init__(self, text: str) -> None:
         self.is_ascii = text.isascii()
@@ -136,6 +135,7 @@ class Question:
         self.kinds = {kind for kind, signs in _ASKS.items() if not signs.isdisjoint(words)}
         if "why" in words:  # a reason is asked for, though of a push or a merge
             self.kinds.discard("command")
+        self.signs = _SAYS["decision" if "decision" in self.kinds and "error" not in self.kinds else "error"]
         telling = [word for word in words if word not in STOP]
         # As they were typed, in their order.
         self.stems = {
@@ -153,16 +153,15 @@ def quote(
 class Reading:
     """A document as it is read for a question: its turns, and the lines with the question's words."""
 
-    __slots__ = ("_own", "_prompts", "_question", "_session")
+    __slots__ = ("_mentioned", "_own", "_prompts", "_question", "_session")
 
     def __init__(self, text: str, question: Question) -> None:
         self._session, self._question = _Session(text, is_ascii=question.is_ascii), question
-        self._own, self._prompts = _matches(self._session, question) if self._session.starts else ({}, {})
+        self._mentioned, self._own, self._prompts = _matches(self._session, question)
 
     def mentioned(self) -> set[str]:
         """Return the stems of the question that the text has in any form."""
-        lower, text = self._session.lower, self._session.text
-        return {stem for stem in self._question.stems if next(_occurrences(lower, text, stem), None) is not None}
+        return self._mentioned
 
     def exchanges(self) -> list[set[str]]:
         """Return the stems of the question that each exchange has; a text without turns is one exchange."""
@@ -171,7 +170,7 @@ class Reading:
             return [self.mentioned()]
         held: dict[int, set[str]] = {}
         for begin, words in self._own.items():
-            held.setdefault(session.first(session.turn(begin)), set()).update(words)
+            held.setdefault(session.exchange(begin), set()).update(words)
         return list(held.values())
 
     def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
@@ -187,7 +186,7 @@ class Reading:
         best = session.exchanges(own)
         outcome: list[int] = []
         if meant and end:
-            found = session.first(max(0, session.turn(start)))
+            found = session.exchange(max(session.starts[0], start))
             best, outcome = {found: 1.0}, list(session.result(found))[:_TOLD]
         if start in session.starts:  # between an exchange's prompt and its outcome no line says more than others
             start = end = 0
@@ -195,7 +194,7 @@ class Reading:
         page = _Page(session, question, room)
         # Outcomes of the best exchanges first, then lines that the others add.
         page.fill(
-            [(*line[:4], line[4] * best.get(session.first(session.turn(line[1])), 0.0)) for line in lines],
+            [(*line[:4], line[4] * best.get(session.exchange(line[1]), 0.0)) for line in lines],
             room - _FROM_BEST,
         )
         page.fill(lines)
@@ -219,7 +218,7 @@ class _Page:
 
     def fill(self, lines: list[_Line], least: int = 0) -> None:
         """Quote the best of ``lines`` until the room is down to ``least``."""
-        every, lines = lines, sorted(map(self._weighed, lines))
+        every, lines = [line for line in lines if line[2]], sorted(map(self._weighed, lines))
         while lines and self.room >= max(_LEAST, least) and len(self.quotes) < _QUOTES:
             line = lines.pop()
             if line[1] in self._taken:
@@ -236,23 +235,39 @@ class _Page:
                 self._kept[stem] *= _AGAIN
 
     def _weighed(self, line: _Line) -> _Line:
-        _, _, words, near, factor = line
-        return (factor * (near + sum(weight * self._kept[stem] for stem, weight in words.items())), *line[1:])
+        _, begin, words, near, factor = line
+        worth, kept = 0.0, self._kept
+        for stem, weight in words.items():
+            worth += weight * kept[stem]
+        return factor * (near + worth), begin, words, near, factor
 
     def _latest(self, line: _Line, lines: list[_Line]) -> int:
         """Return the beginning of the last of ``lines`` that says the same: a session revises itself."""
-        latest, said = line[1], self._words(line[1])
-        for _, begin, words, _, _ in lines:
-            if begin > latest and words and words.keys() >= line[2].keys() and begin not in self._taken:
+        latest, stems = line[1], line[2].keys()
+        later = [each[1] for each in lines if each[1] > latest and each[2].keys() >= stems]
+        said = self._words(latest) if later else set()
+        for begin in later:
+            if begin > latest and begin not in self._taken and self._may_hold(begin, said):
                 other = self._words(begin)
                 if len(said & other) > _ALIKE * max(len(said), len(other)):
                     latest = begin
         return latest
 
+    def _may_hold(self, begin: int, said: set[str]) -> bool:
+        """Return False if the line at ``begin`` has too few of the words for two alike lines, without cutting it."""
+        line, lacking = self._line(begin), (1 - _ALIKE) * len(said)
+        for word in said:
+            lacking -= word not in line
+            if lacking < 0:
+                return False
+        return True
+
+    def _line(self, begin: int) -> str:
+        return self._session.lower[begin : line_end(self._session.text, begin)]
+
     def _words(self, begin: int) -> set[str]:
         if begin not in self._words_by_line:
-            line = self._session.lower[begin : line_end(self._session.text, begin)]
-            self._words_by_line[begin] = set(_words(line))
+            self._words_by_line[begin] = set(_words(self._line(begin)))
         return self._words_by_line[begin]
 
     def _quote(self, begin: int) -> None:
@@ -281,7 +296,8 @@ def _candidates(
 ) -> Iterator[_Line]:
     """Yield the lines that may answer; ``outcome`` are those of what came of the exchange that was found by meaning."""
     # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
-    strong = sorted(own, key=lambda begin: (-sum(own[begin].values()), -begin))[:_CANDIDATES]
+    worths = {begin: sum(words.values()) for begin, words in own.items()}
+    strong = sorted(own, key=lambda begin: (-worths[begin], -begin))[:_CANDIDATES]
     near: dict[int, dict[str, float]] = {}
     for begin in strong:
         for following in session.following(begin, question.kinds):
@@ -293,36 +309,48 @@ def _candidates(
     if end:
         candidates.update(session.lines_between(start, end))
     middling = log(1 + session.lines / 3)
+    none: dict[str, float] = {}
     for begin in candidates:
-        words = own.get(begin, {})
-        prompt = session.first(session.turn(begin))
-        around = {**prompts.get(prompt, {}), **near.get(begin, {})}
-        worth = _BY_PROMPT * sum(weight for stem, weight in around.items() if stem not in words)
+        words = own.get(begin, none)
+        around = prompts.get(session.exchange(begin), none)
+        if begin in near:
+            around = {**around, **near[begin]}
+        worth = 0.0
+        for stem, weight in around.items():
+            if stem not in words:
+                worth += weight
+        worth *= _BY_PROMPT
         if end and start <= begin < end:
             worth += _BY_PASSAGE * middling
         if begin in outcome:
             worth += _BY_EXCHANGE * middling
-        factor = session.factor(begin, question.kinds)
-        whole = factor * (worth + sum(words.values()))
-        if whole > 0:
-            yield whole, begin, words, worth, factor
+        whole = worth + worths.get(begin, 0.0)
+        if whole > 0 and (factor := session.factor(begin, question)) > 0:
+            yield factor * whole, begin, words, worth, factor
 
 
-def _matches(session: _Session, question: Question) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
-    """Return the weights of the question's words by the beginning of their line, and by the number of their prompt."""
+def _matches(
+    session: _Session, question: Question
+) -> tuple[set[str], dict[int, dict[str, float]], dict[int, dict[str, float]]]:
+    """Return the stems that the text has, and their weights by the beginning of their line, by their prompt's turn."""
+    mentioned: set[str] = set()
     own: dict[int, dict[str, float]] = {}
     prompts: dict[int, dict[str, float]] = {}
-    lower, first = session.lower, session.starts[0]
+    lower, first = session.lower, session.starts[0] if session.starts else len(session.text)
     for stem in question.stems:
         begins = [lower.rfind("\n", 0, place) + 1 for place in _occurrences(lower, session.text, stem)]
+        if not begins:
+            continue
+        mentioned.add(stem)
         weight = log(1 + session.lines / (len(begins) + 0.5))
         for begin in begins:
             if begin < first:
                 continue
             own.setdefault(begin, {})[stem] = weight
-            if session.is_prompt(session.turn(begin)):
-                prompts.setdefault(session.turn(begin), {})[stem] = weight
-    return own, prompts
+            turn = session.turn(begin)
+            if session.is_prompt(turn):
+                prompts.setdefault(turn, {})[stem] = weight
+    return mentioned, own, prompts
 
 
 class _Session(Turns):
@@ -333,7 +361,7 @@ class _Session(Turns):
     def __init__(self, text: str, *, is_ascii: bool) -> None:
         super().__init__(text)
         # A question in ASCII needs no other small letters; as bytes, a text gets those in a quarter of the time.
-        lower = text.encode().lower().decode() if is_ascii else text.lower()
+        lower = text.encode().lower().decode() if is_ascii and not text.isascii() else text.lower()
         # İ is two characters in small letters: offsets would be those of another text.
         self.lower = lower if len(lower) == len(text) else text
         self.lines = text.count("\n") + 1
@@ -344,10 +372,10 @@ class _Session(Turns):
         weights: dict[str, float] = {}
         for begin, words in own.items():
             weights.update(words)
-            count = counts.setdefault(self.first(self.turn(begin)), {})
+            count = counts.setdefault(self.exchange(begin), {})
             for stem in words:
                 count[stem] = count.get(stem, 0) + 1
-        average = len(self.text) / max(1, sum(map(self.is_prompt, range(len(self.starts)))))
+        average = len(self.text) / max(1, self.roles.count("user") + self.roles.count("task"))
         points: dict[int, float] = {}
         for turn, count in counts.items():
             enough = _MANY * (self.ends[self.last(turn)] - self.starts[turn]) / average
@@ -386,18 +414,6 @@ class _Session(Turns):
             yield following
             count += 1
 
-    def answer(self, begin: int) -> int:
-        """Return the first line of a person's answer, if the line at ``begin`` is a question of an agent; else 0."""
-        turn = self.turn(begin) + 1
-        if turn >= len(self.starts) or self.roles[turn] != "user" or self.roles[turn - 1] != "assistant":
-            return 0
-        if not self.text.endswith("?", begin, line_end(self.text, begin)):
-            return 0
-        begin = line_end(self.text, self.starts[turn]) + 1
-        while begin < self.ends[turn] and self.text.startswith("\n", begin):
-            begin += 1
-        return begin
-
     def _opening(self, turn: int) -> Iterator[int]:
         """Yield the first line of a turn that says something."""
         begin = line_end(self.text, self.starts[turn]) + 1
@@ -430,8 +446,9 @@ class _Session(Turns):
     def _failed(self, begin: int) -> bool:
         return self.text.startswith("\n  ! ", line_end(self.text, begin))
 
-    def factor(self, begin: int, kinds: set[str]) -> float:
+    def factor(self, begin: int, question: Question) -> float:
         """Return the weight of a line by its speaker and its form; 0 for a line that says nothing by itself."""
+        kinds = question.kinds
         line = self.text[begin : line_end(self.text, begin)]
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
@@ -453,42 +470,31 @@ class _Session(Turns):
             return _WEIGH[speech] * factor
         if role == "compaction":
             return _WEIGH["compaction"] * factor
-        if self._command(begin):
+        is_listed = line.startswith("- ")
+        if is_listed and self._command(begin):
             if "command" in kinds:
                 return _WEIGH["failed command, asked for" if self._failed(begin) else "command, asked for"] * factor
             return _WEIGH["failed command" if self._failed(begin) else "command"] * factor
-        if line.startswith("  ") and self._in_call(begin):
+        if line.startswith("  ") and self.in_call(begin):
             return _WEIGH["script, asked for" if "command" in kinds else "script"] * factor
-        if is_call(self.text, begin):
+        if is_listed and is_call(self.text, begin):
             if "file" not in kinds:
                 return _WEIGH["call"] * factor
             changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
             return _WEIGH["change, asked for" if changes else "read, asked for"] * factor
         lower = self.lower[begin : begin + len(line)]
-        said = max(
-            (("error", _SAYS["error"]), ("decision", _SAYS["decision"]), ("", _SAYS[""])),
-            key=lambda each: each[0] in kinds,
-        )
-        if any(sign in lower for sign in said[1]):
-            factor *= _WEIGH["concluding"]
+        for sign in question.signs:
+            if sign in lower:
+                factor *= _WEIGH["concluding"]
+                break
         if lower.startswith(("let me", "now let", "i'll ", "now i", "let's check", "i need to", "now i'll")):
             factor *= _WEIGH["announcing"]
-        if self._in_fence(begin):
+        if self.in_fence(begin):
             factor *= _WEIGH["code, asked for" if "command" in kinds else "code"]
         start, end = self.conclusion(turn)
         if start <= begin < end:
             factor *= _WEIGH["end of a reply"]
         return factor
-
-    def _in_call(self, begin: int) -> bool:
-        """Return True if an indented line belongs to the text of a call, not to a list of the reply."""
-        while self.text.startswith("  ", begin):
-            begin = self.text.rfind("\n", 0, begin - 1) + 1
-        return is_call(self.text, begin)
-
-    def _in_fence(self, begin: int) -> bool:
-        turn = self.turn(begin)
-        return self.text.count("\n```", self.starts[turn], begin) % 2 == 1
 
     def excerpt(self, begin: int, room: int, taken: set[int], stems: Iterable[str]) -> Quote | None:
         """Return the line at ``begin``, of a long one its best sentences, and what it announces; note the lines taken.

@@ -157,18 +157,26 @@ _TELLING_PARTS = (
     "contra", "geheim", "licen", "serial", "wallet", "konto", "number", "nummer", "numero", "personal", "recovery",
 )  # fmt: skip
 _JOINTS = "-_./'"
+# Signs around a word, which no rule reads as part of a name or a value.
+_AROUND = "?,.!:;()'\"`？。、！"
 # A longer word, or a longer one with digits, may be a key; so may several words joined by hyphens.
 _LONGEST_WORD, _LONGEST_PART, _LONGEST_NUMBER, _MOST_HYPHENS = 24, 20, 8, 2
+# Letters of a word in a name in camel case, on average: letters that are drawn have about two between capitals.
+_LEAST_HUMP = 4
+# So few digits in a whole question are no secret.
+_FEW_DIGITS = 2
 
 
 def _is_plain(question: str) -> bool:
-    has_digits = False
+    digits = 0
     for word in question.split():
-        bare = word.strip("?,.!:;()'\"`")
+        bare = word.strip(_AROUND)
         if bare.isalpha() or not bare:
-            if len(bare) > _LONGEST_WORD:
+            if len(bare) > _LONGEST_WORD and not _is_camel_case(bare):
                 return False
             continue
+        # The home folder, before a path.
+        bare = bare.removeprefix("~/")
         parts = bare
         for joint in _JOINTS:
             parts = parts.replace(joint, " ")
@@ -185,8 +193,14 @@ def _is_plain(question: str) -> bool:
         elif len(bare) > _LONGEST_NUMBER:
             return False
         else:
-            has_digits = True
-    return not has_digits or not _tells(question)
+            digits += sum(map(str.isdigit, letters))
+    return digits <= _FEW_DIGITS or not _tells(question)
+
+
+def _is_camel_case(word: str) -> bool:
+    """Return True for words joined by capitals (``GetDescriptionForCheckpoint``)."""
+    humps = sum(map(str.isupper, word)) + word[0].islower()
+    return word.isascii() and humps * _LEAST_HUMP <= len(word) <= _LONGEST_WORD * 2 and humps > 1
 
 
 def _tells(text: str) -> bool:

@@ -73,11 +73,30 @@ def test_a_secret_in_a_question_is_not_repeated(question: str) -> None:
         "what's in runtime/asking/ask.py",
         "token refresh race",
         "git commit --no-verify in src/auth/token.py",
+        "why is getDescriptionForCheckpoint exported",
+        "which files were removed from ~/.claude",
+        "PR 91 token usage, which review comments did we fix",
+        "CLAUDE.md から消したコマンドは？",
     ],
 )
 def test_a_plain_question_is_repeated_without_the_rules(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "shown", lambda _: "the rules were asked")
     assert echoed(question) == question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is dQwXvKzRbNmTpLsHjGfYcAeUiOpQwErT",  # letters that are drawn are no name in camel case
+        "the user's PIN was 4711",
+        "which option is -z of that tool",
+    ],
+)
+def test_a_question_that_may_hold_a_secret_is_looked_at_by_the_rules(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "shown", lambda _: "the rules were asked")
+    assert echoed(question) == "the rules were asked"
 
 
 @pytest.mark.long
