@@ -119,7 +119,7 @@ class Site:
             projects.Projects(kept, times),
             health.Health(kept),
         )
-        self._counted = [searching.view, times.year, listing.index, files_view.index, well.view]
+        self._counted = [searching.view, times.year, listing.index, files_view.index, well.view, decisions.view]
         routes: list[Route | Mount] = [Mount("/static", StaticFiles(directory=str(resources("web") / "static")))]
         for path, twin, view in (
             ("/", "/search.json", searching.view),

@@ -59,6 +59,7 @@ def warm() -> None:
         search,  # noqa: F401
     )
     from runtime.asking import ask  # noqa: F401
+    from runtime.distill import extractive  # noqa: F401
 
     made = environment()
     for name in made.list_templates():
