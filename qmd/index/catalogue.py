@@ -304,6 +304,12 @@ def count(connection: apsw.Connection, filters: Filters) -> int:
     return found
 
 
+def lets_any_through(connection: apsw.Connection, filters: Filters) -> bool:
+    """Return True if ``filters`` let a document through."""
+    condition, bindings = filters.sql()
+    return bool(connection.execute(f"SELECT EXISTS (SELECT 1 FROM {_TABLES} WHERE {condition})", bindings).get)
+
+
 def counts(connection: apsw.Connection) -> dict[str, int]:
     """Return how many documents each collection has; empty collections are left out."""
     # An index has both columns, so that no row is read.

@@ -21,7 +21,8 @@ def since(paths: Iterable[str], moment: int) -> list[dict[str, Any]]:
     """For each absolute path {"path", "state", "commits"}: what happened to it after ``moment`` (epoch seconds).
 
     ``state``: unchanged, changed (committed since, or not committed yet), gone, unknown (no git there, and its mtime is
-    later). ``commits``: how many commits since touched it, None if git does not know.
+    later; or a path of another machine, with a folder of a user that is not on this one). ``commits``: how many commits
+    since touched it, None if git does not know.
     """
     found = []
     by_root: dict[str, list[str]] = {}
@@ -49,11 +50,16 @@ def _state(path: str, commits: int | None, dirty: bool, moment: int) -> str:
     try:
         written = os.stat(path).st_mtime
     except OSError:
-        return "gone"
+        return "unknown" if _is_elsewhere(path) else "gone"
     if commits is None:
         return "unknown" if written > moment else "unchanged"
     # A file that was left uncommitted when the session ended has not changed since.
     return "changed" if commits or (dirty and written > moment) else "unchanged"
+
+
+def _is_elsewhere(path: str) -> bool:
+    """Return True if not even the first two folders of a path, such as ``/home/ana``, are on this machine."""
+    return not isdir(os.sep.join(path.split(os.sep)[:3]))
 
 
 def _root(path: str) -> str:

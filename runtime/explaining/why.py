@@ -102,7 +102,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         decided: list[Hit] = []
         for kind in TYPES:
             filters = Filters(noted, fields=(("type", "=", kind), *fields))
-            decided += searcher.search(topic, limit=_CANDIDATES, filters=filters) if noted else []
+            decided += _searched(searcher, topic, filters)
         found = _followed(searcher, noted, _about(decided))
         there = {identity for hit in found if (identity := hit.field("session_id"))}
         newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
@@ -128,6 +128,13 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     if not newest and not evidence:
         envelope["error"] = "no_results"
     return {**envelope, **answered}
+
+
+def _searched(searcher: Searcher, topic: str, filters: Filters) -> list[Hit]:
+    """Return the best hits; where no document passes the filters, nothing is searched: that takes as long as a hit."""
+    if not filters.collections or not catalogue.lets_any_through(searcher.connection, filters):
+        return []
+    return searcher.search(topic, limit=_CANDIDATES, filters=filters)
 
 
 def _about(found: Iterable[Hit]) -> list[Hit]:
@@ -162,7 +169,7 @@ def _evidence(
     def best(trust: str) -> list[Hit]:
         names = config.trusting(trust)
         filters = Filters(names, fields=fields)
-        return _about(searcher.search(topic, limit=_CANDIDATES, filters=filters)) if names else []
+        return _about(_searched(searcher, topic, filters))
 
     connection = searcher.connection
     distilled = [(hit, *_statements_of(connection, hit, topic)) for hit in best("distilled")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.home import Home
+from qmd.search.search import Searcher
 from runtime.capture.init import setup
 from runtime.distill import extractive
 from runtime.distill.distillate import Distillate
@@ -127,6 +128,25 @@ def test_the_demo_says_why_redis_was_rejected_and_by_whom(home: Home, distilled:
     assert statement["text"].endswith("from SQLite to Redis? — Rejected then.")
     assert statement["why"].startswith("I'd stay with SQLite")
     assert found["uri"].startswith("qmd://distilled/" if distilled else "qmd://brain/")
+
+
+def test_a_memory_without_notes_and_sessions_is_not_searched_for_them(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(home)
+    shelf.put("kb-raw", "a.md", "an article on redis", title="Redis")
+    shelf.put("inbox", "n.md", "redis is quick", type="note", session_id="n")
+    asked: list[str] = []
+
+    def search(_: Searcher, topic: str, **given: object) -> list[object]:
+        asked.append(topic)
+        return []
+
+    monkeypatch.setattr(Searcher, "search", search)
+    assert why(home, shelf.config, "redis")["decisions"] == []
+    shelf.put("brain", "one.md", SESSION, session_id="one")
+    why(home, shelf.config, "redis")
+    assert asked == ["redis"]
 
 
 def test_sessions_are_distilled_until_the_answer_is_full_and_never_twice(
