@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP = "brain.sources"
 # Brain's own that are read only when they are named.
-ON_REQUEST = ("chrome", "code", "git", "chatgpt", "claudeai")
+ON_REQUEST = ("chrome", "code", "git", "chatgpt", "claudeai", "bookmarks", "mail", "calendar")
 # Brain's own, in the order in which sources run; those on request last.
 BUILTIN = (*roots.ROOTS, *ON_REQUEST)
 # Brain's own that no run reads, because a person adds their documents: ``source`` of a document → package.

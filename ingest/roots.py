@@ -153,10 +153,12 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 # ``state/roots``: the tables of sources that other distributions add.
 FILE = "roots"
 _MOST_SETTINGS = 1_000_000
+# Sources of documents that are no sessions.
+_PAGES = ("bookmarks", "mail", "calendar")
 # Source → (command that a session's id completes, "" for none; the only ``surface`` with such sessions, "" for all).
 # Sources of Brain's own without a command are in it, too: only for others ``noted_resume`` reads a file.
 RESUME = {
-    **dict.fromkeys(("", "openclaw", "shell", "chrome", "code", "git", "article", "note"), ("", "")),
+    **dict.fromkeys(("", "openclaw", "shell", "chrome", "code", "git", "article", "note", *_PAGES), ("", "")),
     "claude": ("claude --resume", ""),
     "codex": ("codex resume", ""),
     "pi": ("pi --session", ""),

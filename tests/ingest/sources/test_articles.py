@@ -347,3 +347,15 @@ def test_no_value_stops_the_reader_or_appears_as_python_prints_it(meta: dict[str
     found = article_fields.known(meta)
     assert all(type(value) is str for name, value in found.items() if name != "tags")
     assert not any("{" in str(value) for name, value in found.items() if name == "author")
+
+
+def test_an_export_of_apple_notes_is_a_folder_of_articles(shelf: Shelf, tmp_path: Path) -> None:
+    export = tmp_path / "Notes"
+    (export / "The lock/Attachments").mkdir(parents=True)
+    (export / "Old").mkdir()
+    put(export / "The lock", "The lock.md", "# The lock\n\n![](Attachments/a.png)\nMend it before April.")
+    (export / "The lock/Attachments/a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    put(export / "Old", "Hinges.html", "<html><body><h1>Hinges</h1><div>Oil them in April.</div></body></html>")
+    found = [document(shelf.add(path).path) for path in files(str(export))]
+    assert [meta["title"] for meta, _ in found] == ["Hinges", "The lock"]
+    assert all("April" in body for _, body in found)

@@ -82,7 +82,7 @@ class Sample:
     @property
     def is_text(self) -> bool:
         """Return True if the files are of text in which no bytes are wrong."""
-        return "text" in self.row
+        return "text" in self.row or "framed" in self.row
 
     @property
     def is_archived(self) -> bool:
@@ -113,8 +113,8 @@ def _json(path: Path, row: Row, _: int, grown: bool) -> None:
     path.write_text(json.dumps({**value, key: listed} if key else listed), encoding="utf-8")
 
 
-def _xml(path: Path, row: Row, _: int, grown: bool) -> None:
-    head, *elements, tail = row["xml"]
+def _framed(path: Path, row: Row, _: int, grown: bool) -> None:
+    head, *elements, tail = row["framed"]
     path.write_text("\n".join([head, *elements[: None if grown else -1], tail]) + "\n", encoding="utf-8")
 
 
@@ -158,7 +158,7 @@ _WRITERS: dict[str, Callable[[Path, Row, int, bool], None]] = {
     "lines": _lines,
     "json": _json,
     "text": _text,
-    "xml": _xml,
+    "framed": _framed,
     "tables": _tables,
     "visits": _visits,
     "commits": _commits,

@@ -1,0 +1,1 @@
+"""Bookmarks and reading lists of browsers: one document a month."""

@@ -1,0 +1,1 @@
+"""Calendars: one document a month."""

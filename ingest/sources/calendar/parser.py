@@ -1,0 +1,138 @@
+"""iCalendar (RFC 5545): events, tasks and journals, read by the library ``icalendar``.
+
+Each component is parsed by itself: a damaged one costs no other. Definitions of time zones are passed over, because a
+hostile one has no end; a zone is known by its name. A repeated event is one entry, with its rule.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from core.document import Failure
+from core.text import one_line
+from ingest.pipeline.reading import BROKEN
+from ingest.raw import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ingest.pipeline.reading import Reading
+
+    Record = dict[str, Any]
+
+FOREIGN = "no calendar in it"
+_COMPONENT = re.compile(rb"(?mi)^BEGIN:(VEVENT|VTODO|VJOURNAL)[ \t]*\r?$")
+# Bytes of one component.
+_LONGEST = 1 << 20
+_PEOPLE = 20
+
+
+def events(data: bytes, reading: Reading) -> Iterator[Record]:
+    """Yield a record for each component of a calendar."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not re.match(rb"(?i)\s*BEGIN:VCALENDAR", data[:4096]):
+        return
+    if not records.is_utf8(data):
+        reading.recovered[records.REPLACED] = 1
+    at = 0
+    while found := _COMPONENT.search(data, at):
+        end = re.compile(rb"(?mi)^END:" + found[1] + rb"[ \t]*\r?$").search(data, found.end())
+        at = end.end() if end is not None else len(data)
+        if end is None:
+            line = data.count(b"\n", 0, found.start()) + 1
+            reading.fail(Failure(reading.path, records.MALFORMED, "a component without its end", line))
+            return
+        if at - found.start() > _LONGEST:
+            reading.fail(Failure(reading.path, records.TOO_LONG, f"a component of {(at - found.start()) >> 10} KB"))
+            continue
+        try:
+            yield _record(data[found.start() : at])
+        except (*BROKEN, LookupError, OverflowError) as error:
+            reading.broken(error)
+
+
+def _record(data: bytes) -> Record:
+    from icalendar import Component
+
+    found: Any = Component.from_ical("\n".join(_own_lines(data.decode("utf-8", "replace"))))
+    start = _when(found, "DTSTART") or _when(found, "DUE") or _when(found, "DTSTAMP")
+    uid = _text(found, "UID")
+    again = _when(found, "RECURRENCE-ID")
+    key = f"{uid} {again}".strip() or hashlib.sha256(data).hexdigest()[:32]
+    facts = (
+        ("until", _end(found)),
+        ("where", _text(found, "LOCATION")),
+        ("by", _person(found.get("ORGANIZER"))),
+        ("with", _people(found.get("ATTENDEE"))),
+        ("repeats", _rule(found)),
+        ("status", _text(found, "STATUS").lower() if _text(found, "STATUS") in ("CANCELLED", "COMPLETED") else ""),
+        ("link", _text(found, "URL")),
+    )
+    return {
+        "unit": start[:7] or "undated",
+        "key": key,
+        "at": start,
+        "title": _text(found, "SUMMARY"),
+        "head": [f"{name}: {value}" for name, value in facts if value],
+        "text": _text(found, "DESCRIPTION", lines=True),
+    }
+
+
+def _own_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a component without those of components in it, such as alarms."""
+    depth = 0
+    for line in text.replace("\r\n", "\n").split("\n"):
+        begins, ends = line[:6].upper() == "BEGIN:", line[:4].upper() == "END:"
+        depth += begins
+        if depth <= 1 and line.strip():
+            yield line
+        depth -= ends
+
+
+def _text(component: Any, name: str, *, lines: bool = False) -> str:
+    value = component.get(name)
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    text = "" if value is None else str(value)
+    return text if lines else one_line(text, 1000)
+
+
+def _when(component: Any, name: str) -> str:
+    """Return a time as UTC, a day as its midnight; "" if there is none. A time without a zone is taken as UTC."""
+    value = component.get(name)
+    found = getattr(value[0] if isinstance(value, list) else value, "dt", None)
+    if isinstance(found, datetime):
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return found.isoformat()
+    return f"{found.isoformat()}T00:00:00+00:00" if isinstance(found, date) else ""
+
+
+def _end(component: Any) -> str:
+    end = _when(component, "DTEND")
+    return end[:16].replace("T", " ") if end else ""
+
+
+def _rule(component: Any) -> str:
+    value = component.get("RRULE")
+    found = value[0] if isinstance(value, list) and value else value
+    return one_line(found.to_ical().decode("utf-8", "replace"), 200) if hasattr(found, "to_ical") else ""
+
+
+def _people(value: Any) -> str:
+    found = value if isinstance(value, list) else [value] if value is not None else []
+    more = f" and {len(found) - _PEOPLE} more" if len(found) > _PEOPLE else ""
+    return ", ".join(filter(None, map(_person, found[:_PEOPLE]))) + more
+
+
+def _person(value: Any) -> str:
+    """Return the name of a person, else the address."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return _people(value)
+    address = re.sub(r"(?i)\Amailto:", "", str(value))
+    name = one_line(str(getattr(value, "params", {}).get("CN", "")), 200)
+    return f"{name} <{address}>" if name and name != address else one_line(address, 200)

@@ -1,0 +1,1 @@
+"""Mail: mailboxes and single messages, one document a conversation."""

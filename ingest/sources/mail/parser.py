@@ -1,0 +1,175 @@
+"""Mailboxes in the form mbox, and single messages.
+
+In a mailbox, a line ``From <sender> <date>`` begins a message, after an empty line; such a line of a message's own has
+``>`` in front (RFC 4155, https://www.loc.gov/preservation/digital/formats/fdd/fdd000385.shtml). A conversation is named
+by the first message that its messages refer to (``References``, ``In-Reply-To``: RFC 5322, 3.6.4). Shown are sender,
+receivers, names of attached files, and the text; lines that a reply quotes are in the message that they quote.
+
+Messages are parsed without the modern policy of the standard library: that one parses each header by a grammar, which
+takes quadratic time for a hostile one.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import hashlib
+import re
+from email.errors import MessageError
+from email.header import decode_header
+from email.utils import getaddresses, parsedate_to_datetime
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+from core.text import one_line
+from ingest.pipeline.reading import BROKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import Message
+
+    from ingest.pipeline.reading import Reading
+
+    Record = dict[str, Any]
+
+FOREIGN = "no mail in it"
+_BROKEN = (*BROKEN, LookupError, MessageError, OverflowError)
+_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{1,500}\r?\n")
+_ESCAPED = re.compile(rb"(?m)^>(>*From )")
+_HEADER = re.compile(rb"\A(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2}")
+_REFERENCE = re.compile(r"<([^<>\s]{1,900})>")
+_ANSWER = re.compile(r"\A(?:\s*(?:re|aw|fwd?|wg|sv|antw|tr|rv)\s*(?:\[\d+\])?\s*:)+\s*", re.IGNORECASE)
+_QUOTED = re.compile(r"(?m)^>.*(?:\n|\Z)")
+# Characters of one header; receivers; files; parts of one message.
+_LONGEST, _RECEIVERS, _FILES, _PARTS = 10_000, 20, 50, 500
+# Bytes of one message that are parsed; the rest of it is a file that was sent along.
+_MESSAGE = 32 << 20
+# Characters of a page that are parsed.
+_PAGE = 1 << 20
+_BLOCKS = frozenset("p div br tr li h1 h2 h3 h4 h5 h6 table blockquote pre ul ol section article header footer".split())
+_SILENT = frozenset(("script", "style", "head", "title", "template"))
+
+
+def messages(data: bytes, reading: Reading) -> Iterator[Record]:
+    """Yield a record for each message in a mailbox, or for the one message of a file."""
+    starts = [found.span() for found in _BEGIN.finditer(data)]
+    if not starts or starts[0][0] != 0:
+        if not _HEADER.match(data[:65536].lstrip(b"\r\n").replace(b"\r\n", b"\n")):
+            return
+        starts = [(0, 0)]
+    ends = [*(begin for begin, _ in starts[1:]), len(data)]
+    for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True)):
+        if not data[start:end].strip():
+            continue
+        whole = data[start : min(end, start + _MESSAGE)]
+        try:
+            yield _record(_ESCAPED.sub(rb"\1", whole) if start else whole)
+        except _BROKEN as error:
+            reading.broken(error, number + 1)
+
+
+def plain_subject(subject: str) -> str:
+    """Return a subject without the marks of replies."""
+    return _ANSWER.sub("", subject).strip()
+
+
+def _record(data: bytes) -> Record:
+    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    own = next(iter(_REFERENCE.findall(_header(message, "Message-ID"))), "")
+    above = _REFERENCE.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
+    key = own or hashlib.sha256(data).hexdigest()[:32]
+    text, files = _content(message)
+    if above:
+        text = re.sub(r"\n{3,}", "\n\n", _QUOTED.sub("", text))
+    sent = [_people(message, name) for name in ("From", "To", "Cc")]
+    head = [f"{name}: {people}" for name, people in zip(("from", "to", "copy"), sent, strict=True) if people]
+    if files:
+        head.append(f"files: {', '.join(files)}")
+    unit = hashlib.sha256((above[0] if above else key).encode("utf-8", "replace")).hexdigest()[:16]
+    return {"unit": unit, "key": key, "at": _time(message), "title": _header(message, "Subject"), "head": head,
+            "text": text}  # fmt: skip
+
+
+def _header(message: Message, name: str) -> str:
+    """Return a header as one line, its encoded words decoded; "" if the message has none."""
+    given = message.get(name)
+    if given is None:
+        return ""
+    pieces: list[str] = []
+    for piece, charset in decode_header(str(given)[:_LONGEST]):
+        pieces.append(piece if isinstance(piece, str) else _decoded(piece, charset or "utf-8"))
+    return one_line("".join(pieces), _LONGEST)
+
+
+def _people(message: Message, name: str) -> str:
+    found = getaddresses([_header(message, name)])
+    names = [f"{person} <{address}>" if person and address else person or address for person, address in found]
+    more = f" and {len(names) - _RECEIVERS} more" if len(names) > _RECEIVERS else ""
+    return ", ".join(filter(None, names[:_RECEIVERS])) + more
+
+
+def _time(message: Message) -> str:
+    try:
+        return parsedate_to_datetime(_header(message, "Date")).isoformat()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return ""
+
+
+def _content(message: Message) -> tuple[str, list[str]]:
+    """Return the text of a message, plain rather than HTML, and the names of attached files."""
+    plain: list[str] = []
+    formatted: list[str] = []
+    files: list[str] = []
+    for number, part in enumerate(message.walk()):
+        if number == _PARTS:
+            break
+        name = part.get_filename()
+        if name or part.get_content_disposition() == "attachment":
+            if len(files) < _FILES:
+                files.append(one_line(_header(part, "Content-Description") or str(name or "unnamed"), 200))
+        elif part.get_content_type() in ("text/plain", "text/html"):
+            data = part.get_payload(decode=True)
+            if isinstance(data, bytes):
+                text = _decoded(data, part.get_content_charset() or "utf-8").replace("\r\n", "\n")
+                (plain if part.get_content_subtype() == "plain" else formatted).append(text)
+    found = "\n\n".join(filter(None, (each.strip() for each in plain)))
+    return found or "\n\n".join(_Words.of(each[:_PAGE]) for each in formatted), files
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(charset, "replace")
+    except (LookupError, ValueError):
+        return data.decode("utf-8", "replace")
+
+
+class _Words(HTMLParser):
+    """The words of a page, with a line for each block."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._pieces: list[str] = []
+        self._silent = 0
+
+    @classmethod
+    def of(cls, page: str) -> str:
+        made = cls()
+        made.feed(page)
+        made.close()
+        lines = (" ".join(line.split()) for line in "".join(made._pieces).split("\n"))
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self._silent += tag in _SILENT
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent = max(0, self._silent - (tag in _SILENT))
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self._pieces.append(data.replace("\n", " "))
