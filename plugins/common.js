@@ -6,10 +6,10 @@ const COMMAND = [/* COMMAND */];
 const ENVIRONMENT = {/* ENVIRONMENT */};
 const LIMIT_MS = 5000;
 
-function ask(verb, input) {
+function ask(verb, input, options = ["--form", "camel"]) {
   return new Promise((resolve) => {
     const [program, ...words] = COMMAND;
-    const child = spawn(program, [...words, verb, "--form", "camel"], {
+    const child = spawn(program, [...words, verb, ...options], {
       env: { ...process.env, ...ENVIRONMENT },
       stdio: ["pipe", "pipe", "ignore"],
     });

@@ -15,4 +15,12 @@ export default function (pi) {
     const content = found.filter(Boolean).join("\n");
     return content ? { message: { customType: "brain", content, display: true } } : undefined;
   });
+  pi.on("agent_end", async (event, context) => {
+    const file = context.sessionManager?.getSessionFile?.();
+    if (file) {
+      const session = context.sessionManager?.getSessionId?.() ?? "";
+      const about = { session_id: session, cwd: context.cwd, transcript_path: file };
+      await ask("stop", about, ["--source", "pi"]);
+    }
+  });
 }

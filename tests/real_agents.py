@@ -38,20 +38,21 @@ _FOREIGN = (
 
 
 def program(name: str) -> str:
-    """The real program of an agent; skips the test where there is none."""
+    """The place of an agent's real program; skips the test where there is none."""
     folders = os.environ.get("BRAIN_REAL_AGENTS") or ""
     search = ":".join([*(f"{each}/node_modules/.bin" for each in folders.split(":") if each), os.environ["PATH"]])
     found = shutil.which(name, path=search)
     if found is None:
         pytest.skip(f"no real {name}: not on the PATH, and BRAIN_REAL_AGENTS names no folder of npm with it")
-    return os.path.realpath(found)
+    return found
 
 
 class RealAgent:
     """One agent in a world of its own below ``folder``, with a model that says hello and keeps what it was given."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.program = program(name)
+        place = program(name)
+        self.program = os.path.realpath(place)
         self.api = Endpoint()
         # The name and the arguments of a tool that the model calls first, None for no call.
         self.call: tuple[str, dict[str, Any]] | None = None
@@ -60,7 +61,8 @@ class RealAgent:
         for each in (self.user, self.project):
             each.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(self.project)], check=True)
-        node = shutil.which("node")
+        # An agent that needs another Node than the machine's has one in its own folder.
+        node = shutil.which("node", path=os.path.dirname(place)) or shutil.which("node")
         own = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
         self.environ = own | {"HOME": str(self.user), "PWD": str(self.project)}
         self.environ |= {"PATH": f"{Path(node or '/usr/bin/node').parent}:/usr/bin:/bin"}

@@ -33,7 +33,12 @@ COMMAND = Command(
         "BRAIN_HOOKS=off makes all of them do nothing."
     ),
     commands=(
-        Command("hook stop", "index the session that the event names", examples=("brain hook stop < payload.json",)),
+        Command(
+            "hook stop",
+            "index the session that the event names",
+            options=(Option("--source", metavar="NAME", default="claude", help="the source of the agent's sessions"),),
+            examples=("brain hook stop < payload.json", "brain hook stop --source codex < payload.json"),
+        ),
         Command(
             "hook session-start",
             "put what holds in the project, or what a compaction lost, into the context, and report a missed session",
@@ -63,8 +68,8 @@ _NAMES = {
     "prompt": ("initialPrompt",),
     "hook_event_name": ("hookEventName",),
 }
-# Gemini CLI's names of events.
-_EVENTS = {"BeforeAgent": "UserPromptSubmit"}
+# Names of events elsewhere: Gemini CLI's, Copilot's, Cursor's.
+_EVENTS = {"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "agentStop": "Stop", "stop": "Stop"}
 # Events of a hook for which the agent gave none.
 _OWN_EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 # The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
@@ -102,7 +107,7 @@ def _run(args: Args, context: Context) -> None:
     event = given.get("hook_event_name")
     context.fields["hook_event"] = event if isinstance(event, str) and event in EVENTS else "other"
     if verb == "stop":
-        done = hooks.stop(context.home, given, context.environ)
+        done = hooks.stop(context.home, given, context.environ, args.source)
         context.fields.update(done)
         if args.json:
             context.emit({"schema": 1, "ok": True, **done})

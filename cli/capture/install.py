@@ -63,7 +63,8 @@ def run(args: Args, context: Context) -> int:
         is_dry = args.dry_run or not (args.words or args.auto or args.all)
         report = installing.install(context.home, which, context.environ, force=args.force, dry_run=is_dry)
         report["dry_run"] = is_dry
-    failed = any(row["outcome"] == "failed" for agent in report["agents"] for row in agent["wired"])
+    rows = [report["launcher"], *(row for agent in report["agents"] for row in agent["wired"])]
+    failed = any(row["outcome"] == "failed" for row in rows)
     report = {"schema": 1, "ok": not failed, **report}
     if args.json:
         context.emit(report)
@@ -94,5 +95,7 @@ def _lines(report: dict[str, Any], args: Args) -> Iterator[str]:
         hint = "" if launcher["on_path"] else "  (its folder is not on your PATH)"
         what = {**words, "foreign": _OTHER_PROGRAM}.get(launcher["outcome"], launcher["outcome"])
         yield f"Launcher\n  {'brain':<12} {what}  {at_home(launcher['path'])}{hint}"
+        if launcher["outcome"] == "failed":
+            yield f"  {'':<12} {launcher['why']}"
     if report.get("dry_run") and not args.dry_run:
         yield "nothing was written; to do it: brain install --auto"

@@ -103,6 +103,11 @@ def _hooks(path: str, events: Mapping[str, str], **options: Any) -> Wiring:
     return Wiring(RECALL, path, "hooks", (), "hooks", {"events": events, **options})
 
 
+def _toml_hooks(path: str, events: Mapping[str, str]) -> Wiring:
+    """Return hooks in TOML, as Kimi reads them."""
+    return Wiring(RECALL, path, "toml", (), "toml_hooks", {"events": events})
+
+
 def _plugin(path: str, source: str) -> Wiring:
     """Return a file of JavaScript, made of ``plugins/common.js`` and ``source``."""
     return Wiring(RECALL, path, "file", (), "plugin", {"source": source})
@@ -135,7 +140,12 @@ AGENTS = (
             _skills(),
             _hooks(
                 "{CODEX_HOME:~/.codex}/hooks.json",
-                {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreToolUse": "guard"},
+                {
+                    "SessionStart": "session-start",
+                    "UserPromptSubmit": "prompt",
+                    "PreToolUse": "guard",
+                    "Stop": "stop --source codex",
+                },
                 matchers={"PreToolUse": "Bash|apply_patch|mcp__.*"},
             ),
         ),
@@ -153,7 +163,7 @@ AGENTS = (
             _skills(),
             _hooks(
                 "{GEMINI_CLI_HOME:~}/.gemini/settings.json",
-                {"SessionStart": "session-start", "BeforeAgent": "prompt"},
+                {"SessionStart": "session-start", "BeforeAgent": "prompt", "AfterAgent": "stop --source gemini"},
                 ms=True,
             ),
         ),
@@ -168,7 +178,11 @@ AGENTS = (
         (
             _mcp("~/.qwen/settings.json"),
             _skills("~/.qwen/skills"),
-            _hooks("~/.qwen/settings.json", {"SessionStart": "session-start", "UserPromptSubmit": "prompt"}, ms=True),
+            _hooks(
+                "~/.qwen/settings.json",
+                {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop --source qwen"},
+                ms=True,
+            ),
         ),
         "https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks, /features/mcp, /features/skills",
         # Seen in 0.24.4: the hook before a call runs, and its additionalContext is in no request.
@@ -183,7 +197,10 @@ AGENTS = (
             _mcp("~/.cursor/mcp.json"),
             _skills(),
             _hooks(
-                "~/.cursor/hooks.json", {"sessionStart": "session-start --form snake"}, flat=True, extra={"version": 1}
+                "~/.cursor/hooks.json",
+                {"sessionStart": "session-start --form snake", "stop": "stop --source cursor"},
+                flat=True,
+                extra={"version": 1},
             ),
         ),
         "https://cursor.com/docs/agent/hooks, /docs/context/mcp, /docs/context/skills",
@@ -241,6 +258,7 @@ AGENTS = (
                     "events": {
                         "sessionStart": "session-start --form camel",
                         "userPromptSubmitted": "prompt --form camel",
+                        "agentStop": "stop --source copilot",
                     }
                 },
             ),
@@ -362,7 +380,7 @@ AGENTS = (
             _skills("~/.factory/skills"),
             _hooks(
                 "~/.factory/settings.json",
-                {"SessionStart": "session-start", "UserPromptSubmit": "prompt"},
+                {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop --source droid"},
             ),
         ),
         "https://docs.factory.ai/reference/hooks-reference, /cli/configuration/mcp, /cli/configuration/skills",
@@ -389,22 +407,35 @@ AGENTS = (
         (
             _mcp("{KIMI_SHARE_DIR:~/.kimi}/mcp.json"),
             _skills(),
-            Wiring(
-                RECALL,
+            _toml_hooks(
                 "{KIMI_SHARE_DIR:~/.kimi}/config.toml",
-                "toml",
-                (),
-                "toml_hooks",
                 {
-                    "events": {
-                        "SessionStart": "session-start --form text",
-                        "UserPromptSubmit": "prompt --form text",
-                        "PreToolUse": "guard --form text",
-                    }
+                    "SessionStart": "session-start --form text",
+                    "UserPromptSubmit": "prompt --form text",
+                    "PreToolUse": "guard --form text",
+                    "Stop": "stop --source kimi",
                 },
             ),
         ),
         "https://moonshotai.github.io/kimi-cli/en/customization/hooks, /customization/mcp, /customization/skills",
+    ),
+    Agent(
+        "kimi-code",
+        "Kimi Code",
+        # Its program has the name of Kimi CLI's.
+        (),
+        ("{KIMI_CODE_HOME:~/.kimi-code}",),
+        (
+            _mcp("{KIMI_CODE_HOME:~/.kimi-code}/mcp.json"),
+            _skills(),
+            _toml_hooks(
+                "{KIMI_CODE_HOME:~/.kimi-code}/config.toml",
+                {"UserPromptSubmit": "prompt --form text", "Stop": "stop --source kimi"},
+            ),
+        ),
+        "https://moonshotai.github.io/kimi-code/en/customization/hooks, /customization/mcp, /customization/skills",
+        # Seen in 2.1.0: only what the hook of a prompt prints reaches the model.
+        "no recall at the start of a session, no guard: only the hook of a prompt adds to the context",
     ),
     Agent(
         "hermes",

@@ -14,7 +14,7 @@ from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError
-from ops.install import agents, forms, hooks, installed, parts, program, skills, wired_files
+from ops.install import agents, forms, hooks, installed, parts, program, settings_file, skills, wired_files
 from ops.install.agents import AGENTS, BY_NAME, Agent, Wiring
 from ops.install.forms import Part
 
@@ -66,8 +66,10 @@ def uninstall(home: Home, names: Iterable[str], environ: Mapping[str, str]) -> l
     is_all = not list(names)
     rows: list[dict[str, Any]] = []
     record = installed.read(home)
+    folders: set[str] = set()
     for path, details in record["files"].items():
         old = wired_files.parts_of(details)
+        folders.update(details.get("folders") or ())
         left = [] if is_all else [part for part in old if part.agent not in named]
         if len(left) < len(old):
             kinds = ", ".join(dict.fromkeys(part.kind for part in old if part not in left))
@@ -76,6 +78,8 @@ def uninstall(home: Home, names: Iterable[str], environ: Mapping[str, str]) -> l
         users = _users(record, folder)
         if users and (is_all or users & named):
             rows.append(_taken(agents.SKILLS, folder, partial(_leave, home, folder, named)))
+    # One file's record has the folder that several files lie in.
+    settings_file.remove_folders(sorted(folders, key=len))
     if "claude" in named:
         path = hooks.settings_path(environ)
         if path in record["hooks"]:

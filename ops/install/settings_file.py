@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import time
 from os.path import dirname, exists, join, realpath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput, LockContention
@@ -47,6 +49,9 @@ def change(home: Home, path: str, edit: Callable[[str | None], str | None], *, m
         after = edit(before)
         if after == before:
             return None
+        if before is not None and not os.stat(target).st_mode & stat.S_IWUSR:
+            # Another program made it, such as one that manages dotfiles, and would undo the change.
+            raise BadInput(f"{path} is read-only", f"change what makes it, or: chmod u+w {quote(path)}")
         backup = None if before is None else _keep(home, before.encode(), os.path.basename(path))
         if read(path) != before:
             continue  # another program wrote meanwhile: apply the change to its text

@@ -137,8 +137,13 @@ def _edited(
     if form is FORMS["file"]:
         return _whole(before, is_ours, wanted, force, outcomes, kept, record)
     old = parts_of(record) if record else []
-    base = _undone(before or "", record) if record and is_ours else _taken(before or form.new, old)
-    text = base
+    if record and is_ours:
+        base = _undone(before or "", record)
+    elif before:
+        base = _taken(before, old)
+    else:
+        base = form.new if before is None else ""  # an empty file becomes empty again
+    text = base or form.new
     for part in wanted:
         found = FORMS[part.form].state(text, part)
         if found == FOREIGN and not force:
@@ -158,6 +163,8 @@ def _edited(
     was_made = record["made"] if record else before is None
     if not kept and was_made and text.strip() == form.new.strip():
         return None, None
+    if not kept and not base and before is not None:
+        return "", base
     return (before if before is None and not kept else text), base
 
 

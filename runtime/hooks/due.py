@@ -23,11 +23,20 @@ _GRACE_S = 20
 _PATH_LIMIT = 4096
 
 
-def add(home: Home, path: str, session: str, project: str, *, at: float | None = None, beyond: int = -1) -> str:
+def add(
+    home: Home,
+    path: str,
+    session: str,
+    project: str,
+    *,
+    at: float | None = None,
+    beyond: int = -1,
+    source: str = "",
+) -> str:
     """Note that the transcript at ``path`` is to be indexed; returns the note's key. Raises OSError.
 
     ``at`` is the note's time in epoch seconds, now if it is None. ``beyond`` is the size in bytes that the transcript
-    will outgrow, where its last message is not in it yet.
+    will outgrow, where its last message is not in it yet. ``source`` reads the transcript, "" for Claude Code's.
     """
     import hashlib
     import json
@@ -36,6 +45,8 @@ def add(home: Home, path: str, session: str, project: str, *, at: float | None =
     note = {"path": path, "session": session[:200], "project": project[:_PATH_LIMIT], "at": at or time.time()}
     if beyond >= 0:
         note["beyond"] = beyond
+    if source:
+        note["source"] = source
     write_atomic(_place(home, key), json.dumps(note).encode(), sync=False)
     return key
 
@@ -58,11 +69,14 @@ def read(home: Home, key: str) -> dict[str, Any] | None:
 
     data = read_or_none(_place(home, key))
     try:
-        note = json.loads(data) if data else None
-        sound = isinstance(note, dict) and isinstance(note["path"], str) and isinstance(note["at"], float)
+        note: Any = json.loads(data) if data else None
+        if not isinstance(note, dict):
+            return None
+        found: dict[str, Any] = note
+        texts = isinstance(found["path"], str) and isinstance(found.get("source", ""), str)
+        return found if texts and isinstance(found["at"], float) else None
     except (ValueError, KeyError):
         return None
-    return note if sound else None
 
 
 def waiting(home: Home) -> list[tuple[str, dict[str, Any]]]:

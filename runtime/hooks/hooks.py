@@ -1,8 +1,9 @@
-"""The hooks of Claude Code: index the transcript that it names, now or soon, and prove it.
+"""The hooks of agents at the end of a turn: index the transcript that one names, now or soon, and prove it.
 
 A hook may take 150 ms of somebody's work and may never fail it: small transcripts are indexed at once, larger ones and
 those that meet a lock by a child that outlives the hook. Every transcript is noted first (``runtime.hooks.due``);
-the note goes when the index has the document.
+the note goes when the index has the document. Only of Claude Code's transcripts is it known how the last message looks,
+for which a hook waits: those of other agents are the child's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import sys
 import time
-from os.path import abspath, dirname, expanduser, isabs, join
+from os.path import abspath, basename, dirname, expanduser, isabs, join
 
 from core.errors import BadInput, BrainError, LockContention
 from core.files import FileLock
@@ -40,7 +41,9 @@ _CHILD_PATIENCE_S = 1.2
 _CHILD_LOCK_S = 600.0
 _TAIL = 256 * 1024
 _GUARD = "BRAIN_IN_HOOK"
-_WRITER = "it is written by Claude Code; see `brain hooks status`"
+_WRITER = "it is written by the agent; see `brain install --status`"
+# Characters of a session's id that may be looked for in names of files.
+_SHORTEST_ID, _LONGEST_ID = 8, 100
 # A transcript that was written to within this time is at work, and its own hook's to index.
 _IDLE_S = 60
 
@@ -64,26 +67,39 @@ def payload(data: bytes) -> dict[str, Any]:
     return found
 
 
-def transcript(given: Mapping[str, Any]) -> str:
-    """Return the path of the event's transcript: a subagent's own if there is one. Raises BadInput."""
+def transcript(given: Mapping[str, Any], source: str = SOURCE, home: Home | None = None) -> str:
+    """Return the path of the event's transcript: a subagent's own if there is one.
+
+    Without a path, the newest file of the source with the session's id in its path. Raises BadInput.
+    """
+    from ingest import registry
+
+    tool = registry.source(source)
     for name in ("agent_transcript_path", "transcript_path"):
         path = given.get(name)
         if isinstance(path, str) and path:
             path = expanduser(path)
-            if not isabs(path) or not path.endswith(".jsonl") or "\0" in path:
+            if not isabs(path) or not tool.wants(basename(path)) or "\0" in path:
                 raise BadInput(f"{name} is no transcript", _WRITER)
             return abspath(path)
+    session = given.get("session_id")
+    if source != SOURCE and isinstance(session, str) and _SHORTEST_ID <= len(session) <= _LONGEST_ID:
+        found = [file for file in tool.discover(tool.default_roots(home)) if not file.skip and session in file.path]
+        if found:
+            return max(found, key=lambda file: file.mtime_ns).path
     raise BadInput("the hook's input names no transcript", _WRITER)
 
 
-def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str], source: str = SOURCE) -> dict[str, Any]:
     """Index the event's transcript, or have it indexed; returns what was done, for telemetry.
+
+    ``source`` reads the agent's transcripts.
 
     Raises BrainError and OSError if not even the note could be made.
     """
     from ingest.registry import settled
 
-    path = transcript(given)
+    path = transcript(given, source, home)
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput("what the hook's input names as transcript is no file", _WRITER)
     folder = given.get("cwd")
@@ -95,6 +111,10 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str]) -> di
     named = given.get("session_id")
     session = named if isinstance(named, str) else ""
     at = time.time()
+    if source != SOURCE:
+        due.add(home, path, session, cwd, at=at, source=source)
+        detach(home, environ)
+        return {"outcome": "detached", "reason": "the transcript of another agent"}
     key = due.add(home, path, session, cwd, at=at)
     try:
         size = os.stat(path).st_size
@@ -146,7 +166,9 @@ def settle(
     if not os.path.exists(note["path"]):
         due.done(home, key, note["at"])  # deleted before it was read: there is nothing left to wait for
         return "gone"
-    outcome = index_transcript(home, SOURCE, note["path"], wait_s=wait_s, whole=whole, config=config)
+    outcome = index_transcript(
+        home, note.get("source") or SOURCE, note["path"], wait_s=wait_s, whole=whole, config=config
+    )
     if outcome == NEEDS_RUN:
         return outcome
     due.done(home, key, note["at"])

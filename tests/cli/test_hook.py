@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from runtime.capture import tidying
 from runtime.hooks import due, hooks
 from tests.cli.hooked import asked, eventually, indexed, patient, payload, rows, silent, transcript
 from tests.conftest import Brain
+from tests.ingest.sources.test_codex import Rollout, save
 
 __all__ = ["indexed", "patient"]
 
@@ -208,6 +210,34 @@ def test_before_the_first_run_the_hook_makes_one(brain: Brain, home: Home, claud
     path = transcript(claude_root, session, "why is the tern angry", "it has a nest")
     assert silent(brain("hook", "stop", stdin=payload(path, session)))
     assert eventually(lambda: asked(brain, "tern nest") == [f"qmd://brain/{session}.md"])
+
+
+@pytest.mark.parametrize("names", ["transcript_path", "session_id"])
+def test_another_agents_session_is_indexed_by_a_child(
+    brain: Brain, indexed: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    session = "0aaaaaaa-0000-4000-8000-00000000000e"
+    made = Rollout()
+    path = tmp_path / f"codex/sessions/2026/05/02/rollout-2026-05-02T08-00-00-{session}.jsonl"
+    save(path, made.meta(session), made.asked("why does the grebe dance"), made.said("To be seen."))
+    given = {"session_id": session, "hook_event_name": "Stop", "cwd": "/Users/ana/api"}
+    given |= {names: str(path)} if names == "transcript_path" else {}
+    assert silent(brain("hook", "stop", "--source", "codex", stdin=json.dumps(given)))
+    assert rows(indexed)[0]["outcome"] == "detached"
+    assert eventually(lambda: due.waiting(indexed) == [])
+    assert asked(brain, "grebe dance") == [f"qmd://brain/codex__{session}.md"]
+
+
+@pytest.mark.parametrize(("source", "given"), [
+    ("codex", {"transcript_path": "/etc/passwd"}), ("codex", {"session_id": "short"}), ("codex", {"session_id": 7}),
+    ("codex", {"session_id": "no-such-session"}), ("song", {"transcript_path": "/x/a.jsonl"})])  # fmt: skip
+def test_what_names_no_transcript_of_a_source_leaves_no_note(
+    brain: Brain, indexed: Home, source: str, given: dict[str, Any]
+) -> None:
+    assert silent(brain("hook", "stop", "--source", source, stdin=json.dumps(given)))
+    assert due.waiting(indexed) == []
+    assert rows(indexed)[0]["error"] == "bad_input"
 
 
 def test_a_transcript_that_lies_elsewhere_is_indexed_too(brain: Brain, home: Home, tmp_path: Path) -> None:

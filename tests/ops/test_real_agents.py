@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from core.home import Home
+from tests.cli.hooked import eventually
 from tests.conftest import Brain
 from tests.real_agents import MODEL, RealAgent
 
@@ -61,6 +63,11 @@ def wire(brain: Brain, agent: RealAgent, name: str) -> None:
     assert {row["outcome"] for row in rows} == {"wired"}, rows
 
 
+def is_remembered(home: Home, words: str = PROMPT) -> bool:
+    """Return True once the agent's own session is a document, which the hook of a turn's end has a child make."""
+    return eventually(lambda: any(words in path.read_text("utf-8") for path in Path(home.path("brain")).glob("*.md")))
+
+
 def test_codex_gives_its_model_the_memory_the_tools_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
     agent = start("codex")
     provider = f'name = "test"\nbase_url = "{agent.api.url}"\nwire_api = "responses"\nenv_key = "TEST_KEY"\n'
@@ -72,6 +79,7 @@ def test_codex_gives_its_model_the_memory_the_tools_and_the_skills(start: Start,
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain-ask" in agent.given()
     # Codex lists the tools of servers to the model only on its own models: ask Codex itself.
     assert json.loads(agent.run("mcp", "get", "brain", "--json").stdout)["enabled"] is True
@@ -87,6 +95,7 @@ def test_gemini_cli_gives_its_model_the_memory_the_tools_and_the_skills(start: S
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain_ask" in agent.given()
     assert "brain-ask" in agent.given()
 
@@ -99,6 +108,7 @@ def test_qwen_code_gives_its_model_the_memory_the_tools_and_the_skills(start: St
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain_ask" in agent.given()
     assert "brain-ask" in agent.given()
 
@@ -127,6 +137,7 @@ def test_pi_gives_its_model_the_memory_and_the_skills(start: Start, brain: Brain
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain-ask" in agent.given()
 
 
@@ -140,6 +151,7 @@ def test_copilot_cli_gives_its_model_the_memory_the_tools_and_the_skills(
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain_ask" in agent.given()
     assert "brain-ask" in agent.given()
 
@@ -157,6 +169,33 @@ def test_claude_code_gives_its_model_the_memory_the_tools_and_the_skills(
     assert by_prompt(home)
     assert "brain_ask" in agent.given()
     assert "brain-inbox" in agent.given(), "brain-ask is for the folders of its scope"
+
+
+def test_kimi_code_gives_its_model_the_memory_the_tools_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
+    agent = start("kimi")
+    provider = f'type = "openai"\nbase_url = "{agent.api.url}"\napi_key = "any"\n'
+    model = f'provider = "test"\nmodel = "{MODEL}"\nmax_context_size = 100000\n'
+    agent.write(".kimi-code/config.toml", f'default_model = "test"\n[providers.test]\n{provider}[models.test]\n{model}')
+    wire(brain, agent, "kimi-code")
+    done = agent.run("-p", PROMPT)
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert MEMORY in agent.given(), done.stderr
+    assert by_prompt(home)
+    assert is_remembered(home)
+    assert "brain_ask" in agent.given()
+    assert "brain-ask" in agent.given()
+
+
+def test_continue_gives_its_model_the_rule_and_the_tools(start: Start, brain: Brain) -> None:
+    agent = start("cn")
+    model = {"name": "test", "provider": "openai", "model": MODEL, "apiBase": agent.api.url, "apiKey": "any"}
+    config = {"name": "test", "version": "0.0.1", "schema": "v1", "models": [{**model, "roles": ["chat"]}]}
+    path = agent.write(".continue/config.yaml", f"# mine\n{yaml.safe_dump(config)}")
+    wire(brain, agent, "continue")
+    done = agent.run("-p", "--config", str(path), PROMPT)
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert "This machine keeps a memory of past sessions" in agent.given()
+    assert "brain_ask" in agent.given()
 
 
 def test_codex_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain) -> None:

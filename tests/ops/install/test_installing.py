@@ -13,6 +13,7 @@ import pytest
 from core.home import Home
 from ops.install import agents, forms, hooks, installed, installing, parts, program, wired_files
 from ops.install.agents import AGENTS, BY_NAME
+from tests.conftest import Brain
 
 FILES = {
     ".claude/settings.json": '{\n  "model": "opus"\n}\n',
@@ -38,6 +39,7 @@ FILES = {
     ".factory/settings.json": "{\n}\n",
     ".continue/config.yaml": "name: mine\nversion: 1.0.0\nschema: v1\n",
     ".kimi/config.toml": 'default_model = ""\n\n[loop_control]\nmax = 1',
+    ".kimi-code/config.toml": 'default_model = "x"\n',
     ".hermes/config.yaml": "mcp_servers:\n    a:\n        command: x\n",
 }
 
@@ -148,6 +150,72 @@ def test_a_file_that_cannot_be_read_stops_nothing_else(home: Home, user: Path) -
     assert "settings.json cannot be edited" in report[0]["wired"][0]["why"]
     assert outcomes(report[1:]) == {"wired", "unchanged"}, "the skills are there since Zed"
     assert path.read_text() == "{ not json"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (".qwen/settings.json", b""),
+        (".qwen/settings.json", b'\xef\xbb\xbf{"a": 1}\n'),
+        (".codex/config.toml", b'\xef\xbb\xbfmodel = "x"\r\n[a]\r\nb = 1\r\n'),
+        (".codex/config.toml", b"a = '''\n[mcp_servers.brain]\n'''\n"),
+        (".hermes/config.yaml", b"mcp_servers:\r\n  a:\r\n    command: x\r\nz: 1\r\n"),
+    ],
+)
+def test_odd_files_are_wired_and_get_their_bytes_back(home: Home, user: Path, name: str, data: bytes) -> None:
+    (user / name).write_bytes(data)
+    agent = BY_NAME[name.partition("/")[0].removeprefix(".")]
+    report = installing.install(home, [agent], os.environ)["agents"]
+    assert outcomes(report) == {"wired"}
+    assert (user / name).read_bytes() != data
+    installing.uninstall(home, [], os.environ)
+    assert (user / name).read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (".qwen/settings.json", b"null"),
+        (".qwen/settings.json", b'{"mcpServers": {"x": 1}, "mcpServers": {"y": 2}}'),
+        (".qwen/settings.json", b'{"a":' * 5000 + b"1" + b"}" * 5000),
+        (".qwen/settings.json", b'{"mcpServers": [1], "hooks": "x"}'),
+        (".qwen/settings.json", '{"a": 1}'.encode("utf-16")),
+        (".codex/config.toml", b'mcp_servers = { x = { command = "y" } }\n'),
+        (".hermes/config.yaml", b"mcp_servers: {a: {command: x}}\n"),
+        (".hermes/config.yaml", b"mcp_servers:\n  a: 1\n---\nb: 1\n"),
+        (".kimi-code/config.toml", b"hooks = []"),
+    ],
+)
+def test_files_of_an_unknown_form_are_left_as_they_are(home: Home, user: Path, name: str, data: bytes) -> None:
+    (user / name).write_bytes(data)
+    agent = BY_NAME[name.partition("/")[0].removeprefix(".")]
+    rows = installing.install(home, [agent], os.environ)["agents"][0]["wired"]
+    assert {row["outcome"] for row in rows if row["path"].endswith(name)} == {"failed"}
+    assert (user / name).read_bytes() == data
+
+
+def test_a_file_that_is_no_file_or_read_only_is_left_alone(home: Home, user: Path) -> None:
+    path = user / ".qwen/settings.json"
+    path.chmod(0o444)
+    assert outcomes(installing.install(home, [BY_NAME["qwen"]], os.environ)["agents"]) == {"failed", "wired"}
+    path.unlink()
+    os.mkfifo(path)
+    assert outcomes(installing.install(home, [BY_NAME["qwen"]], os.environ)["agents"]) == {"failed", "unchanged"}
+    path.unlink()
+    path.symlink_to(path)
+    assert outcomes(installing.install(home, [BY_NAME["qwen"]], os.environ)["agents"]) == {"failed", "unchanged"}
+
+
+def test_each_profile_is_wired_and_all_are_taken_back(home: Home, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tree(user)
+    for name in (".codex", ".codex-work"):
+        monkeypatch.setenv("CODEX_HOME", str(user / name))
+        assert outcomes(installing.install(home, [BY_NAME["codex"]], os.environ)["agents"]) <= {"wired", "unchanged"}
+    monkeypatch.delenv("CODEX_HOME")
+    installing.uninstall(home, [], os.environ)
+    after = tree(user)
+    after.pop(".local", None), after.pop(".local/bin", None), after.pop(".local/bin/brain", None)
+    assert after == before
 
 
 def test_links_are_followed_and_modes_kept(home: Home, user: Path, tmp_path: Path) -> None:
@@ -275,6 +343,13 @@ def test_hooks_whose_program_is_gone_are_gone_whatever_else_is_wrong(home: Home,
     (user / ".claude/settings.json").write_text(json.dumps(settings))
     (report,) = installing.status(home, [BY_NAME["claude"]], os.environ)
     assert {row["kind"]: row["outcome"] for row in report["wired"]}["recall"] == "gone"
+
+
+def test_a_launcher_that_cannot_be_written_fails_the_command(brain: Brain, home: Home, user: Path) -> None:
+    (user / ".local").write_text("no folder")
+    done = brain("install", "codex", env={**os.environ})
+    assert (done.returncode, "Launcher" in done.stdout, "failed" in done.stdout) == (1, True, True)
+    assert json.loads(brain("install", "codex", "--json", env={**os.environ}).stdout)["ok"] is False
 
 
 def test_no_launcher_is_written_where_another_program_has_its_name(home: Home, user: Path, tmp_path: Path) -> None:
