@@ -13,10 +13,10 @@ from ingest.sources.entries import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.store import RawStore, SourceFile
+    from ingest.raw.store import RawStore
     from ingest.source import Environ
     from ingest.sources.entries import Entry
 
@@ -42,11 +42,6 @@ class Bookmarks(Paged):
         return name in (_CHROME, _FIREFOX, _SAFARI) or (
             name.lower().startswith("bookmarks") and name.lower().endswith(self.suffixes)
         )
-
-    def discover(self, roots: Iterable[str]) -> list[SourceFile]:
-        from ingest.pipeline.databases import with_logs
-
-        return list(with_logs(super().discover(roots)))
 
     def peek(self, path: str) -> str:
         """Group all files: browsers share months, so they are read together."""
