@@ -13,7 +13,7 @@ from bench.asking import ask, blame, coverage, locomo, tui, warm, web, work
 from bench.embedding import embed, vectors
 from bench.indexing import chrome, code, engine, index, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
-from bench.operating import doctor, safety, watch
+from bench.operating import doctor, safety, team, watch
 from bench.report import Report
 from bench.scaling import scale
 
@@ -37,6 +37,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "archive": (safety.measure_archive,),
     "vectors": (vectors.measure,),
     "doctor": (doctor.measure,),
+    "team": (team.measure,),
     "watch": (watch.measure,),
     "web": (web.measure,),
     "tui": (tui.measure,),

@@ -142,7 +142,7 @@ def engine(section: dict[str, Any]) -> Engine | None:
 
     Raises BadInput if the variable is not valid.
     """
-    given = os.environ.get(VARIABLE)
+    given, evidence = os.environ.get(VARIABLE), tuple(section.get("evidence") or ())
     if given is not None:
         if given in NONE:
             return None
@@ -152,10 +152,10 @@ def engine(section: dict[str, Any]) -> Engine | None:
                 f"{VARIABLE} does not name an engine, or has a password in it",
                 f"export {VARIABLE}=postgresql://NAME@HOST/DATABASE#SPACE; passwords: ~/.pgpass or the keyring",
             )
-        return Engine(POSTGRES, dsn, space)
+        return Engine(POSTGRES, dsn, space, evidence)
     if not section.get("dsn"):
         return None
-    return Engine(str(section.get("kind") or POSTGRES), str(section["dsn"]), str(section["space"]))
+    return Engine(str(section.get("kind") or POSTGRES), str(section["dsn"]), str(section["space"]), evidence)
 
 
 def embedder(section: dict[str, Any], provider: str = "", model: str = "") -> tuple[str, str]:

@@ -108,6 +108,7 @@ ENGINE = {
         "dsn: postgresql://NAME@HOST/DATABASE",
     ),
     "space": Rule(str, is_space, "be the team's name: small letters, digits, _ and -", "space: platform"),
+    "evidence": _texts("members", "evidence: [leo]"),
 }
 SOURCE = {"roots": _texts("folders", "roots: [~/old/.claude/projects]")}
 CHROME = {

@@ -13,13 +13,14 @@ POSTGRES = "postgres"
 class Engine:
     """A team's store: ``kind`` is ``postgres``; ``space`` is the team's name at ``dsn``, which never has a password.
 
-    ``member`` is the user that the DSN names, "" if it names none.
+    ``member`` is the user that the DSN names, "" if it names none. ``evidence`` are members whose documents are shown,
+    and never advise.
     """
 
-    __slots__ = ("dsn", "kind", "member", "space")
+    __slots__ = ("dsn", "evidence", "kind", "member", "space")
 
-    def __init__(self, kind: str, dsn: str, space: str) -> None:
-        self.kind, self.dsn, self.space = kind, dsn, space
+    def __init__(self, kind: str, dsn: str, space: str, evidence: tuple[str, ...] = ()) -> None:
+        self.kind, self.dsn, self.space, self.evidence = kind, dsn, space, evidence
         self.member = _user(dsn)[0]
 
 

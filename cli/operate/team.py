@@ -383,7 +383,7 @@ def _member_lines(done: dict[str, Any]) -> Iterator[str]:
 
 
 def _status_lines(done: dict[str, Any]) -> Iterator[str]:
-    secure = "encrypted" if done["encrypted"] else "not encrypted"
+    secure = "encrypted" if done["encrypted"] else "of this machine" if done["local"] else "not encrypted"
     yield f"{done['member']} ({done['role']}) in {done['space']}: PostgreSQL {done['server']}, {secure}"
     yield f"last push from here: {done['pushed'] or 'never'}; redaction policy from {done['policy']} on"
     if done["to_forget"]:

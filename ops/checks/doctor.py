@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BrainError, from_os
-from ops.checks import archive, citations, engine, index, machine, recovery, sources, surfaces, usage
+from ops.checks import archive, citations, engine, index, machine, recovery, sources, surfaces, team, usage
 from ops.checks.finding import FAILING, SEVERITIES, CheckContext, Finding
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     *surfaces.CHECKS,
     *citations.CHECKS,
     *recovery.CHECKS,
+    *team.CHECKS,
 )
 
 

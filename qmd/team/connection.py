@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # What the triggers and functions of a space raise.
 OLDER_POLICY, FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE = "BR001", "BR002", "BR003", "BR004"
 SERVICE = "brain-team"
+_LOCAL = ("", "localhost", "127.0.0.1", "::1")
 _INSTALL = "pip install 'brain-memory[team]'"
 # Seconds after which the server is told again that a member is there.
 _SEEN_S = 86_400
@@ -65,6 +66,12 @@ def me(connection: psycopg.Connection[Any]) -> str:
     row = connection.execute("SELECT session_user").fetchone()
     assert row is not None
     return str(row[0])
+
+
+def is_local(connection: psycopg.Connection[Any]) -> bool:
+    """Return True if the server is reached without a network."""
+    host = connection.info.host
+    return host.startswith(("/", "@")) or host in _LOCAL
 
 
 def options(engine: Engine) -> dict[str, Any]:

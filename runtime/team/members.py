@@ -233,6 +233,7 @@ def status(home: Home, server: psycopg.Connection[Any]) -> dict[str, Any]:
         "role": role[0] if role else "",
         "server": f"{info.server_version // 10000}.{info.server_version % 10000}",
         "encrypted": bool(server.pgconn.ssl_in_use),
+        "local": connections.is_local(server),
         "version": int(meta.get("schema", 0)),
         "policy": int(meta.get("policy", 0)),
         "device": state.device,

@@ -78,11 +78,11 @@ def test_an_engine_that_is_not_valid_is_refused_without_its_password(home: Home,
 
 
 def test_the_environment_goes_before_the_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = f"collections: {{a: }}\n{_ENGINE}"
+    text = f"collections: {{a: }}\n{_ENGINE}".replace("platform}", "platform, evidence: [leo]}")
     found = _config(home, text).engine
     assert found is not None
     assert (found.kind, found.dsn) == ("postgres", "postgresql://mira@db/brain")
-    assert (found.space, found.member) == ("platform", "mira")
+    assert (found.space, found.member, found.evidence) == ("platform", "mira", ("leo",))
     monkeypatch.setenv("BRAIN_ENGINE", "postgresql://o%27hara@other/brain?host=%2Frun#ops")
     found = config.load(home).engine
     assert found is not None

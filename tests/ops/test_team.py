@@ -1,0 +1,105 @@
+"""The doctor finds what is wrong with the team's server, and nothing where all is well or no team is configured."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.postgres import Space
+from core import config
+from core.home import Home
+from core.version import REDACTION
+from ops.checks import team
+from ops.checks.finding import CheckContext
+from qmd.team import connection
+from runtime.team.push import push
+from runtime.team.state import note_forgotten
+from tests.runtime.index_fixture import Shelf
+from tests.runtime.team.conftest import Homes, member, space
+
+__all__ = ["member", "space"]
+
+
+def _found(home: Home) -> dict[str, str]:
+    context = CheckContext(home, os.environ, time.time())
+    return {each.id: f"{each.severity}: {each.evidence}; {each.fix}" for each in team.team(context)}
+
+
+@pytest.fixture
+def mira(member: Homes) -> Shelf:
+    found = member("mira", share={"brain": "[leo]"})
+    found.put("brain", "a.md", "the amber lamp")
+    push(found.home, config.load(found.home))
+    return found
+
+
+def test_a_home_without_a_team_is_not_examined(home: Home) -> None:
+    assert _found(home) == {}
+
+
+def test_a_sound_server_has_no_finding(mira: Shelf) -> None:
+    assert _found(mira.home) == {}
+
+
+def test_a_server_that_is_away_is_a_warning_without_the_dsn(mira: Shelf, space: Space) -> None:
+    file = Path(mira.home.path(config.FILE))
+    file.write_text(file.read_text().replace(space.dsn("mira"), "postgresql://mira@127.0.0.1:1/none"))
+    assert _found(mira.home) == {
+        "team-away": "warning: the team's server cannot be reached; brain team status; brain doctor"
+    }
+
+
+def test_what_is_still_to_be_forgotten_is_an_error(mira: Shelf) -> None:
+    note_forgotten(mira.home, [("brain", "x.md")])
+    assert _found(mira.home)["team-forgetting"].startswith("error: 1 document forgotten here")
+
+
+def test_policies_that_differ_are_named(mira: Shelf, space: Space) -> None:
+    with space.superuser() as root:
+        root.execute("UPDATE meta SET value = %s WHERE key = 'policy'", (str(REDACTION + 1),))
+    found = _found(mira.home)
+    assert found["team-policy"].startswith(f"warning: the space requires redaction policy {REDACTION + 1}")
+    assert "1 document of yours" in found["team-policy-own"]
+    with space.superuser() as root:
+        root.execute("UPDATE units SET owner = 'leo'")
+        root.execute("INSERT INTO grants (unit, kind, grantee, origin) SELECT id, 'team', 'team', 'verb' FROM units")
+    assert "1 document of other members" in _found(mira.home)["team-policy-others"]
+
+
+def test_a_clock_that_differs_is_named(mira: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() - 600)
+    assert "10 minutes ahead of this machine's" in _found(mira.home)["team-clock"]
+
+
+def test_an_index_that_is_not_valid_is_named(mira: Shelf, space: Space) -> None:
+    with space.superuser() as root:
+        root.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'passages_terms'::regclass")
+    assert "error: an index of the space is not valid: passages_terms" in _found(mira.home)["team-index"]
+
+
+def test_a_grant_that_nobody_uses_is_named(mira: Shelf, space: Space) -> None:
+    with space.superuser() as root:
+        root.execute("UPDATE grants SET granted_at = now() - interval '100 days'")
+    assert "1 grant nobody used for 90 days, such as brain to leo" in _found(mira.home)["team-grants"]
+    connection.open_reader(space.engine("leo"), 10).close()
+    assert _found(mira.home) == {}
+
+
+def test_dead_rows_are_named(mira: Shelf, space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "_DEAD_ROWS", 3)
+    monkeypatch.setattr(team, "_DEAD_SHARE", 0.01)
+    with space.superuser() as root:
+        root.execute("ALTER TABLE terms SET (autovacuum_enabled = off)")
+        for _ in range(4):
+            root.execute("UPDATE terms SET passages = passages + 1")
+        root.execute("SELECT pg_stat_force_next_flush()")
+    assert "rows of terms are dead" in _found(mira.home)["team-bloat"]
+
+
+def test_a_connection_over_a_network_without_tls_is_named(mira: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "is_local", lambda _: False)
+    assert "not encrypted" in _found(mira.home)["team-unencrypted"]
