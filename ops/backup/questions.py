@@ -23,17 +23,17 @@ _TIMEOUT_S = 30.0
 Answer = list[tuple[str, str, int, str]]
 
 
-def draw(home: Home, count: int = COUNT) -> list[str]:
-    """Return up to ``count`` questions: words of evenly spaced documents of the index, the same ones each time.
+def draw(home: Home) -> list[str]:
+    """Return up to ``COUNT`` questions: words of evenly spaced documents of the index, the same ones each time.
 
     Raises EngineMissing if there is no index. Do not store the questions: they quote documents.
     """
     connection = open_index(home.index)
     try:
         hashes = sorted({digest for *_, digest in catalogue.entries(connection)})
-        step = max(1, len(hashes) // count)
+        step = max(1, len(hashes) // COUNT)
         questions = dict.fromkeys(filter(None, (_question(connection, digest) for digest in hashes[::step])))
-        return list(questions)[:count]
+        return list(questions)[:COUNT]
     finally:
         connection.close()
 

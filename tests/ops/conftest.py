@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.config import load
 from core.home import Home
+from ops.backup import questions
 from ops.install import program
 from runtime.capture import inbox, indexing
 from runtime.capture.capture import capture
@@ -102,11 +104,26 @@ def well(healthy: Path, home: Home) -> Home:
     return home
 
 
+@pytest.fixture(scope="session")
+def twenty_two(tmp_path_factory: pytest.TempPathFactory) -> homes.Stage:
+    """A folder with the home and the transcripts of ``filled``."""
+
+    def build(folder: Path) -> None:
+        for number in range(22):
+            transcript(folder / "claude", number)
+        home = Home(str(folder / "home"))
+        home.make()
+        indexing.index(home, load(home), enqueue=True)
+        inbox.write(home, "the pelican landed at the quiet harbour")
+
+    return homes.Stage(tmp_path_factory.mktemp("twenty_two"), build)
+
+
 @pytest.fixture
-def filled(home: Home, claude_root: Path) -> Home:
-    """Twenty-two sessions and a note, indexed and archived."""
-    for number in range(22):
-        transcript(claude_root, number)
-    indexing.index(home, load(home), enqueue=True)
-    inbox.write(home, "the pelican landed at the quiet harbour")
-    return home
+def filled(twenty_two: homes.Stage, places: list[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """Twenty-two sessions and a note, indexed and archived: ``BRAIN_HOME``. A backup asks a few questions, twice."""
+    monkeypatch.setattr(questions, "COUNT", 3)
+    folder = twenty_two.reset()
+    places.append(folder)
+    with homes.environment(folder):
+        yield Home(str(folder / "home"))

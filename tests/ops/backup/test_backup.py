@@ -32,6 +32,7 @@ from runtime.capture.indexing import index
 from tests.ingest.history import History, configure, days
 from tests.ops.backups import ask, corpus, forged, make, member, transcript
 
+COUNT = questions.COUNT
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -55,7 +56,15 @@ def test_the_visits_of_browsers_are_in_a_backup_as_they_are_while_they_are_writt
     assert days(other) == before
 
 
-def test_an_index_made_from_markdown_alone_answers_twenty_questions_as_before(filled: Home, claude_root: Path) -> None:
+@pytest.fixture
+def twenty(filled: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many questions as a backup asks; other tests ask fewer."""
+    monkeypatch.setattr(questions, "COUNT", COUNT)
+
+
+def test_an_index_made_from_markdown_alone_answers_twenty_questions_as_before(
+    filled: Home, claude_root: Path, twenty: None
+) -> None:
     asked = questions.draw(filled)
     assert len(asked) == 20
     before = ask(filled, asked)
@@ -77,7 +86,7 @@ def test_a_damaged_index_is_rebuilt(filled: Home) -> None:
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_what_was_backed_up_is_what_is_restored(filled: Home, tmp_path: Path, with_index: bool) -> None:
+def test_what_was_backed_up_is_what_is_restored(filled: Home, tmp_path: Path, twenty: None, with_index: bool) -> None:
     asked = questions.draw(filled)
     report = make(filled, to=str(tmp_path / "disk"), with_index=with_index)
     assert (report["documents"], report["questions"], report["alike"]) == (23, 20, 20)
