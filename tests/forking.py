@@ -29,6 +29,8 @@ _ROOMS = ("brain", "cli", "core", "ingest", "ops", "qmd", "runtime")
 _LEFT_OUT = ("mcp", "numpy")
 # An interpreter or a library reads variables with these beginnings when it starts.
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "OMP_", "OPENBLAS_")
+# For ``code``: a command that distils does without the local model, which takes longer to load than the rest.
+WITHOUT_MODEL = "import sys; sys.modules['onnxruntime'] = None"
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tests.forking import serve; serve()"
 
 

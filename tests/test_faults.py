@@ -18,6 +18,7 @@ from core.home import Home
 from ops.backup import backup
 from tests import homes
 from tests.conftest import Brain
+from tests.forking import WITHOUT_MODEL
 from tests.ingest.archive.test_rows import cursor
 from tests.test_concurrency import check_integrity, session, transcripts
 
@@ -58,6 +59,16 @@ def documents(home: Home) -> dict[str, bytes]:
         for name in ("brain", "inbox")
         for path in Path(home.path(name)).rglob("*.md")
     }
+
+
+@pytest.fixture
+def brain(brain: Brain) -> Brain:
+    """The command without a model: nothing here depends on how a distillate is chosen."""
+
+    def run(*words: str, code: str = "", timeout: float = 60) -> Done:
+        return brain(*words, code=f"{WITHOUT_MODEL}\n{code}", timeout=timeout)
+
+    return run
 
 
 @pytest.fixture
