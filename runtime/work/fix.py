@@ -9,10 +9,10 @@ from core import clock
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
-from qmd.index.actions import error_forms, history, table
+from qmd.index.actions import history, table
 from qmd.index.actions.action import CHANGES, COMMAND, FAILED, READ
 from runtime.asking.envelope import uri
-from runtime.asking.request import echoed
+from runtime.asking.request import echoed, project_glob
 from runtime.validity import validity
 from runtime.work.scope import answer, where
 
@@ -64,6 +64,8 @@ def friction(home: Home, config: Config, **within: Any) -> dict[str, Any]:
 
 def signatures(error: str) -> list[str]:
     """Return the signatures to look an error up by: of the line that names the fault, then of each other line."""
+    from qmd.index.actions import error_forms
+
     lines = [line for line in error[:_PASTED].split("\n") if line.strip()]
     # The fault is often at the end of a long output.
     lines = lines if len(lines) <= _LINES else lines[: _LINES // 2] + lines[-_LINES // 2 :]
@@ -232,22 +234,17 @@ def _is_step(action: Action) -> bool:
 
 
 def _friction(scope: Scope) -> dict[str, Any]:
-    known = table.sessions(scope.connection)
-    frequent: list[tuple[int, int, str, dict[int, int]]] = []
-    for error, documents in table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS).items():
-        kept = {document: count for document, count in documents.items() if scope.holds(document)}
-        sessions = len({known[each].session for each in kept})
-        if sessions >= LEAST_SESSIONS:
-            frequent.append((sessions, sum(kept.values()), error, kept))
-    frequent.sort(key=lambda each: (-each[0], -each[1], each[2]))
+    project = project_glob(scope.project) if scope.project else ""
+    frequent = table.frequent_errors(scope.connection, scope.since, LEAST_SESSIONS, project)
+    known = table.sessions(scope.connection) if frequent else {}
     shown = [_recurring(scope, known, *each) for each in frequent[: scope.limit]]
     return {"different": len(frequent), ERRORS: shown}
 
 
-def _recurring(
-    scope: Scope, known: dict[int, Session], sessions: int, count: int, error: str, documents: dict[int, int]
-) -> dict[str, Any]:
+def _recurring(scope: Scope, known: dict[int, Session], error: str, sessions: int, count: int) -> dict[str, Any]:
     """Return one error of ``brain friction``."""
+    every = table.failures_by_document(scope.connection, (error,), scope.since)
+    documents = {document: failures for document, failures in every.items() if scope.holds(document)}
     # An answer with a document that the redaction policy may hide a part of is cleaned as a whole.
     scope.load(each for each in documents if not known[each].is_clean)
     agents: dict[str, int] = {}

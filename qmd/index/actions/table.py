@@ -27,6 +27,8 @@ _SELECT = f"SELECT {COLUMNS} FROM brain_actions"
 _MOST_ERRORS = 20_000
 # The project of a document, in ``brain_facts``.
 _PROJECT = "coalesce(fields ->> '$.project', '')"
+# The session of a document, over ``brain_facts`` and ``documents d``: a subagent has its session's.
+_SESSION = "coalesce(fields ->> '$.parent', fields ->> '$.session_id', d.path)"
 # Bindings of one statement.
 _BATCH = 500
 
@@ -86,7 +88,7 @@ class Session(NamedTuple):
 def sessions(connection: apsw.Connection) -> dict[int, Session]:
     """Return the session of each document: in a fifth of the time that ``origins`` takes for all of them."""
     rows = connection.execute(
-        "SELECT f.document_id, coalesce(fields ->> '$.parent', fields ->> '$.session_id', d.path),"
+        f"SELECT f.document_id, {_SESSION},"
         f" coalesce(fields ->> '$.source', ''), {_PROJECT}, f.policy"
         " FROM brain_facts f JOIN documents d ON d.id = f.document_id"
     )
@@ -237,16 +239,23 @@ def came_back(connection: apsw.Connection, document: int, number: int, error: st
     return connection.execute(query, (error, document, number)).fetchone() is not None
 
 
-def frequent_errors(connection: apsw.Connection, since: int, least: int) -> dict[str, dict[int, int]]:
-    """Return errors in at least ``least`` documents: how many failures each document has, by signature."""
-    found: dict[str, dict[int, int]] = {}
-    for error, document, count in connection.execute(
-        "SELECT error, document_id, count(*) FROM brain_actions WHERE error <> '' AND at >= ?"
-        " GROUP BY error, document_id",
-        (since,),
-    ):
-        found.setdefault(error, {})[document] = count
-    return {error: documents for error, documents in found.items() if len(documents) >= least}
+def frequent_errors(
+    connection: apsw.Connection, since: int, least: int, project: str = ""
+) -> list[tuple[str, int, int]]:
+    """Return (signature, sessions, failures) of errors in at least ``least`` sessions, those of most sessions first.
+
+    ``project`` is a GLOB, "" for all. A session and its subagents are one.
+    """
+    chosen, glob = (f" WHERE {_PROJECT} GLOB ?", (project,)) if project else ("", ())
+    rows: Any = connection.execute(
+        f"WITH s AS MATERIALIZED (SELECT f.document_id, {_SESSION} AS session"
+        f" FROM brain_facts f JOIN documents d ON d.id = f.document_id{chosen})"
+        " SELECT a.error, count(DISTINCT s.session) AS sessions, count(*) AS failures"
+        " FROM brain_actions a JOIN s ON s.document_id = a.document_id WHERE a.error <> '' AND a.at >= ?"
+        " GROUP BY a.error HAVING sessions >= ? ORDER BY sessions DESC, failures DESC, a.error",
+        (*glob, since, least),
+    )
+    return list(rows)
 
 
 def of_documents(connection: apsw.Connection, documents: Iterable[int], kinds: Sequence[str]) -> list[Action]:
