@@ -8,5 +8,5 @@ markdown. A bump of ``INDEX`` rebuilds the ``brain_…`` tables. A bump of ``RED
 VERSION = "0.1.0"
 PARSER = 8
 DOCUMENT = 4
-INDEX = 10
+INDEX = 11
 REDACTION = 19

@@ -17,7 +17,7 @@ from ingest import registry
 from ingest.pipeline.reading import BROKEN
 from ingest.pipeline.state import FILE
 from ingest.policy.exclusions import Withholding
-from ingest.session.edits import logged
+from ingest.session.edits import Log, logged
 from ingest.session.session import RESULT
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.home import Home
     from ingest.raw.store import RawStore
-    from ingest.session.edits import Log, Span
+    from ingest.session.edits import Span
     from ingest.source import Settings
 
 # A person waits: no longer than this for another process's lock.
@@ -61,11 +61,20 @@ def read(home: Home, settings: Settings, source: str, names: Iterable[str]) -> d
 
     A document whose raw files are gone, from the archive too, has no changes. Raises apsw.Error if the state is broken.
     """
+    log, copies = parsed(home, settings, source, names)
+    return {name: _changes(log, each) for name, each in copies.items()}
+
+
+def parsed(home: Home, settings: Settings, source: str, names: Iterable[str]) -> tuple[Log, dict[str, list[Any]]]:
+    """Return the log of the calls in the raw files of documents, and the copies of each session by its document's name.
+
+    A document whose raw files are gone, from the archive too, has no copies. Raises as ``read``.
+    """
     maker = registry.find(source)
     units, paths = _members(home, source, names)
-    found: dict[str, list[Change]] = {name: [] for name in units.values()}
+    found: dict[str, list[Any]] = {name: [] for name in units.values()}
     if maker is None or not paths:
-        return found
+        return Log(), found
     disk, shelf = Withholding(home, source, settings), None
     with logged() as log:
         parts: dict[str, list[Any]] = {}
@@ -86,8 +95,8 @@ def read(home: Home, settings: Settings, source: str, names: Iterable[str]) -> d
             except (OSError, *BROKEN):
                 continue  # the doctor reports a file that cannot be read
     for unit, copies in parts.items():
-        found[units[unit]] = _changes(log, [each for part in copies for each in part.copies()])
-    return found
+        found[units[unit]] = [each for part in copies for each in part.copies()]
+    return log, found
 
 
 def _members(home: Home, source: str, names: Iterable[str]) -> tuple[dict[str, str], list[str]]:

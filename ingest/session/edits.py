@@ -39,6 +39,8 @@ _PARTS = frozenset(("code_edit", "code", "changes", "new_source"))
 _PATCHES = "input patch patchText command cmd".split()
 # Spans of one call, and characters of one text: more are no edit of a person's day.
 MOST_SPANS, LONGEST = 400, 4_000_000
+# Milliseconds from which on a duration is a fault of the log: a month.
+_LONGEST_RUN = 30 * 86_400_000
 
 _BEGIN = "*** Begin Patch"
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
@@ -72,16 +74,29 @@ class Edit(NamedTuple):
 
 
 class Log:
-    """The edits of the calls that a parse meets, in their order; ``before``: call → path → the file before the call."""
+    """The edits of the calls that a parse meets, in their order; ``before``: call → path → the file before the call.
+
+    ``runs`` are the calls that ran a command; ``ends``: call → (when it ended, ms that it took or None).
+    """
 
     def __init__(self) -> None:
         self.edits: list[Edit] = []
         self.before: dict[str, dict[str, str]] = {}
+        self.runs: list[tuple[SessionBuilder, Event]] = []
+        self.ends: dict[str, tuple[str, int | None]] = {}
 
     def record(self, session: SessionBuilder, event: Event, name: str, given: Any) -> None:
-        """Keep the spans of a call."""
+        """Keep the spans of a call, and the call if it ran a command."""
+        if name.lower().rpartition(".")[2] in RUNS:
+            self.runs.append((session, event))
         if found := spans(name, given):
             self.edits.append(Edit(session, event, found))
+
+    def record_end(self, call_id: str, at: str, ms: object) -> None:
+        """Keep when a call ended. Of two ends of one call the first counts."""
+        if call_id:
+            is_known = isinstance(ms, int | float) and type(ms) is not bool and 0 <= ms < _LONGEST_RUN
+            self.ends.setdefault(call_id, (at, round(ms) if is_known else None))  # type: ignore[call-overload]
 
     def record_result(self, call_id: str, details: object) -> None:
         """Keep the whole files that the result of a call has from before it."""

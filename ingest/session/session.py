@@ -393,6 +393,12 @@ class SessionBuilder(Part):
         if log is not None:
             log.record_result(call_id, details)
 
+    def ended(self, call_id: str, at: str = "", ms: object = None) -> None:
+        """Take when a call ended, and how long it took (ms) if its log says so; nothing of that is shown."""
+        log = EDIT_LOG.get()
+        if log is not None:
+            log.record_end(call_id, at, ms)
+
     def call_lines(self, name: str, given: Any) -> str:
         """Return the lines of a tool call, from its name and input."""
         from ingest.session.tool_calls import call_lines  # many sessions call no tool

@@ -132,6 +132,7 @@ class Messages:
 
     def result(self, call: str, content: Any, *, is_error: bool, at: str, name: str) -> None:
         """Add the outcome of a call under it, if it failed."""
+        self.session.ended(call, at)
         value = mapping(content).get("value", content)
         text = string(value) or plain(value) or string(mapping(value).get("text"))
         if error := (text or "error") if is_error else self.failure(self.called.get(call, ""), text):

@@ -137,6 +137,11 @@ CREATE TABLE IF NOT EXISTS brain_edits (
   hash TEXT NOT NULL,
   traces BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS brain_durations (
+  document_id INTEGER PRIMARY KEY REFERENCES documents(id) ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  took BLOB NOT NULL
+);
 -- The last two columns spare a look at each row: a common program has tens of thousands of runs.
 CREATE INDEX IF NOT EXISTS brain_actions_name ON brain_actions(name, kind, at, key, outcome);
 CREATE INDEX IF NOT EXISTS brain_actions_key ON brain_actions(key, at);
@@ -155,6 +160,7 @@ _OUR_TABLES = (
     "brain_files",
     "brain_actions",
     "brain_edits",
+    "brain_durations",
 )
 # Two writes within one tick of the file system's clock leave one mtime. Ticks are a few ms; whole seconds betray a
 # file system that stores no fractions (FAT: 2 s).

@@ -254,6 +254,7 @@ class Writer:
             if described:
                 connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
                 connection.execute("DELETE FROM brain_edits WHERE document_id = ?", (identity,))
+                connection.execute("DELETE FROM brain_durations WHERE document_id = ?", (identity,))
             if found.may_tell_work:
                 from qmd.index.actions import reading, table
 
@@ -278,6 +279,7 @@ class Writer:
         self._connection.execute("DELETE FROM brain_files WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_actions WHERE document_id = ?", (identity,))
         self._connection.execute("DELETE FROM brain_edits WHERE document_id = ?", (identity,))
+        self._connection.execute("DELETE FROM brain_durations WHERE document_id = ?", (identity,))
         self.release(before[1], keep=keep)
         return True
 

@@ -111,7 +111,7 @@ def with_traces(scope: Scope, actions: Sequence[Action], most: int) -> list[Edit
     logs = _logs(scope, [document for document in wanted if document not in found])
     found |= {document: [trace(change) for change in changes] for document, changes in logs.items()}
     # A log without edits may only be out of reach for now.
-    _cache(scope, {document: packed(found[document]) for document in logs if found[document]})
+    cache(scope, {document: packed(found[document]) for document in logs if found[document]}, edits.TRACES)
     return _edited(scope, groups, found)
 
 
@@ -139,14 +139,14 @@ def _logs(scope: Scope, documents: Iterable[int]) -> dict[int, list[Change]]:
     return logs
 
 
-def _cache(scope: Scope, traces: dict[int, bytes]) -> None:
-    """Write traces to the index, unless it is busy or may not be written: the next question reads the records again."""
-    if not traces:
+def cache(scope: Scope, rows: Mapping[int, bytes], column: str) -> None:
+    """Write what raw records told to the index, unless it is busy or may not be written: they are then read again."""
+    if not rows:
         return
     try:
         connection = open_index(scope.home.index, write=True, busy_ms=_BUSY_MS, hasty=True)
         try:
-            edits.write(connection, traces)
+            edits.write(connection, rows, column)
         finally:
             connection.close()
     except (apsw.Error, BrainError, OSError):

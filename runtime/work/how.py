@@ -13,6 +13,8 @@ from qmd.index.actions.table import Asked
 from runtime.asking.request import echoed, project_glob
 from runtime.validity import CURRENT, UNKNOWN
 from runtime.validity.validity import words as holding
+from runtime.work.durations import took
+from runtime.work.durations import words as duration
 from runtime.work.scope import answer, where
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def how(home: Home, config: Config, words: list[str], **within: Any) -> dict[str
     """Return the envelope of ``brain how``: commands of a program, those that succeeded first.
 
     The project in which the question is asked comes first, then the newest; of a project, what succeeded most often.
-    Each command has how often it succeeded, failed, and ran without a known outcome. ``within`` is what
+    Each command has how often it succeeded, failed, and ran without a known outcome, and how long the run that is shown
+    took (``took_ms``, None if its log does not tell). ``within`` is what
     ``runtime.work.scope.answer`` takes.
     """
     words = [each for word in words for each in encodable(word).split()]
@@ -70,7 +73,7 @@ def _found(scope: Scope, words: list[str]) -> dict[str, Any]:
         "runs": sum(each.runs for each in active.values()),
         "failed": sum(each.failed for each in active.values()),
         "different": table.different(scope.connection, asked, project) if active else 0,
-        RESULTS: [_shown(scope, each) for each in found[: scope.limit]],
+        RESULTS: _all_shown(scope, found[: scope.limit]),
     }
 
 
@@ -92,9 +95,17 @@ def _spread(scope: Scope, asked: Asked, projects: list[str]) -> list[Runs]:
     return first + rest
 
 
-def _shown(scope: Scope, group: Runs) -> dict[str, Any]:
-    runs = table.last_runs(scope.connection, group)
-    done = next((each for each in runs if each.outcome == OK), runs[0])
+def _all_shown(scope: Scope, groups: list[Runs]) -> list[dict[str, Any]]:
+    runs = [table.last_runs(scope.connection, group) for group in groups]
+    last = [next((each for each in some if each.outcome == OK), some[0]) for some in runs]
+    times = took(scope, last)
+    return [
+        {**_shown(scope, group, some, done), "took_ms": times.get((done.document, done.line))}
+        for group, some, done in zip(groups, runs, last, strict=True)
+    ]
+
+
+def _shown(scope: Scope, group: Runs, runs: list[Action], done: Action) -> dict[str, Any]:
     return {
         "command": done.subject,
         "folder": done.folder,
@@ -129,6 +140,8 @@ def lines(envelope: dict[str, Any]) -> list[str]:
         said.append(f"  $ {one_line(each['command'], _SHOWN)}")
         counts = [f"{each[name]} {name}" for name in ("ok", "failed") if each[name]]
         counts += [f"{each['unknown']} with unknown outcome"] if each["unknown"] else []
+        if each["took_ms"] is not None:
+            counts.append(f"took {duration(each['took_ms'])}")
         said.append(f"    {', '.join(counts)} · {where({**each, 'project': ''})}")
         if each["note"]:
             said.append(f"    ! {one_line(each['note'], 160)}")

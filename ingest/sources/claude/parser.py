@@ -504,6 +504,7 @@ class ClaudeSession(SessionBuilder):
     def _result(self, block: dict[str, Any], result: Any, at: str, uuid: str) -> None:
         self.ran.add(call := string(block.get("tool_use_id")))
         self.edited(call, result)
+        self.ended(call, at, mapping(result).get("durationMs"))
         found = outcome(block, result, wants_plan=call in self._planless)
         if found.agent and (call in self._asked or found.agent not in self.links):
             kind, _, task = self._asked.pop(call, "\t").partition("\t")

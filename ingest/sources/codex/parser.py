@@ -32,6 +32,7 @@ from ingest.sources.codex.user_text import (
     KNOWN,
     answer_pieces,
     delegated,
+    duration,
     extract_user_text,
     imported_arguments,
     imported_parts,
@@ -315,6 +316,7 @@ class _Rollout:
             self._unknown(f"message role {one_line(str(role), 60)}")
 
     def _output(self, call: str, output: Any, at: str) -> None:
+        self._session.ended(call, at, duration(output))
         error, note = outcome(output)
         if self._asks and not note and (answers := printed_answers(output)):
             self._asks, note = False, f"answer: {answers}"

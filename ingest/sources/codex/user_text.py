@@ -367,6 +367,8 @@ def prompt_of(entry: dict[str, Any]) -> tuple[str, str, str]:
 
 _REFUSED, _FAILURES = KNOWN.texts("refusals"), KNOWN.texts("failures")
 _HEAD = 2000
+_WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d{1,9})?) seconds$", re.MULTILINE)
+_METADATA = re.compile(r'"duration_seconds":\s{0,4}(\d{1,9}(?:\.\d{1,9})?)\s{0,4}[,}]')
 # The end of a script that calls tools (code mode: codex-rs/core/src/tools/code_mode), and its reason.
 _SCRIPT_FAILED, _THROWN = "Script failed\nWall time ", "Script error:\n"
 # A person's answers in the output of a script: JSON, or JSON text of JSON.
@@ -399,6 +401,13 @@ def outcome(output: Any) -> tuple[str, str]:
         return f"Exit code {code}\n{body}", ""
     is_failure = mapping(output).get("success") is False or head.startswith(_FAILURES)
     return (text, "") if is_failure else ("", "")
+
+
+def duration(output: Any) -> float | None:
+    """Return how many ms a command ran, as its output says at its head or, of earlier versions, in its metadata."""
+    text = output_text(output)
+    match = _METADATA.search(text, max(0, len(text) - _HEAD)) if text[:1] == "{" else _WALL.search(text, 0, _HEAD)
+    return float(match[1]) * 1000 if match else None
 
 
 def _outcome_of_object(text: str) -> tuple[str, str]:

@@ -509,6 +509,7 @@ class Conversation:
         session.tool_call(tool, state.get("input"), at, name, call_id=call)
         details = {**mapping(state.get("structured")), **mapping(state.get("metadata"))}
         session.edited(call, details.get("filediff"))
+        session.ended(call, moment(mapping(state.get("time")).get("end")))
         code, error = details.get("exit"), state.get("error")
         if state.get("status") == "error":
             text = string(error) or string(mapping(error).get("message")) or "error"

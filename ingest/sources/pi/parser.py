@@ -187,6 +187,7 @@ class Tree:
         elif role == "assistant":
             self._assistant(message, entry, at)
         elif role == "toolResult":
+            self._session.ended(string(message.get("toolCallId")), at)
             text = plain(message.get("content")) or string(message.get("content"))
             code = mapping(message.get("details")).get("exitCode")
             if message.get("isError") is not True and type(code) is int and code:

@@ -1,5 +1,6 @@
-"""Cached traces of edits: what ``runtime.work.traces`` found in the raw records of a document's session, as digests.
+"""What was found in the raw records of a document's session, cached: traces of edits, and durations of commands.
 
+Traces are digests (``runtime.work.traces``), durations are by the lines of calls (``runtime.work.durations``).
 A row is of the document's present text. It holds no text, and goes with the document. Every function raises apsw.Error.
 """
 
@@ -12,21 +13,26 @@ if TYPE_CHECKING:
     import apsw
 
 
-def read(connection: apsw.Connection, documents: Iterable[int]) -> dict[int, bytes]:
+# The tables by the column that has the data.
+TRACES, TOOK = "traces", "took"
+_TABLES = {TRACES: "brain_edits", TOOK: "brain_durations"}
+
+
+def read(connection: apsw.Connection, documents: Iterable[int], column: str = TRACES) -> dict[int, bytes]:
     """Return what is cached of documents, by id."""
     query = (
-        "SELECT e.traces FROM brain_edits e JOIN documents d ON d.id = e.document_id AND d.hash = e.hash"
+        f"SELECT e.{column} FROM {_TABLES[column]} e JOIN documents d ON d.id = e.document_id AND d.hash = e.hash"
         " WHERE e.document_id = ?"
     )
     found = ((each, connection.execute(query, (each,)).fetchone()) for each in documents)
     return {each: row[0] for each, row in found if row is not None and isinstance(row[0], bytes)}
 
 
-def write(connection: apsw.Connection, traces: Mapping[int, bytes]) -> None:
-    """Cache the traces of documents that are still there, in one transaction."""
+def write(connection: apsw.Connection, rows: Mapping[int, bytes], column: str = TRACES) -> None:
+    """Cache the data of documents that are still there, in one transaction."""
     with connection:
         connection.executemany(
-            "INSERT OR REPLACE INTO brain_edits(document_id, hash, traces)"
+            f"INSERT OR REPLACE INTO {_TABLES[column]}(document_id, hash, {column})"
             " SELECT id, hash, ? FROM documents WHERE id = ? AND active = 1",
-            ((data, document) for document, data in traces.items()),
+            ((data, document) for document, data in rows.items()),
         )
