@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from os.path import isabs, isdir
+
+from core.config import machine_of
 from runtime.asking.envelope import uri
 from runtime.validity import validity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from qmd.search.search import Hit
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 _NOTE = "note"
 _TRUSTED = ("session", _NOTE, "distilled")
 _PERSON, _AGENT = "you", "agent"
+# Seconds that must be left before git is asked. A hook before a prompt has less.
+_GIT_S = 1.0
 # Lines of a note that give reasons.
 _REASONS = ("Why: ", "Alternatives:", "- ")
 
@@ -30,7 +36,10 @@ def judge(asker: Asker, inquiry: Inquiry) -> None:
     said = {hit.id for hit in stated if not hit.quotes or any(quote.who == _PERSON for quote in hit.quotes)}
     for hit in inquiry.hits:
         successor = str(hit.fields.get("superseded_by") or "") if hit in stated else ""
-        inquiry.validity[hit.id] = validity.verdict(sides.get(hit.id, ()), successor=successor, known=hit.id in said)
+        found = sides.get(hit.id, ())
+        changed, known = _files(asker, inquiry, hit) if hit in stated and not found and not successor else ((), False)
+        known = known or hit.id in said
+        inquiry.validity[hit.id] = validity.verdict(found, changed, successor=successor, known=known)
 
 
 def _compare(inquiry: Inquiry, hits: list[Hit]) -> dict[object, list[validity.Side]]:
@@ -45,6 +54,19 @@ def _compare(inquiry: Inquiry, hits: list[Hit]) -> dict[object, list[validity.Si
     if sides:
         inquiry.hits = _newer_first(inquiry.hits, sides, asked)
     return sides
+
+
+def _files(asker: Asker, inquiry: Inquiry, hit: Hit) -> tuple[Sequence[str], bool]:
+    """Return what became of the files that a hit names, if its project is here: (changed ones, True if all are as they
+    were)."""
+    project = hit.field("project") or ""
+    # Nothing is known here of files of another machine, whose folders may have the same names.
+    if not isabs(project) or not isdir(project) or machine_of(hit.path):
+        return (), False  # nearly always, and then nothing is imported
+    from runtime.asking import files
+
+    text = "\n".join(quote.text for quote in hit.quotes) if hit.quotes else hit.snippet
+    return files.changed(asker.connection, hit, project, text, may_wait=inquiry.deadline.left() > _GIT_S)
 
 
 def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:

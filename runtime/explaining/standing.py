@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from core import clock
 from qmd.index.actions import table
 from qmd.index.actions.action import FAILED, FILE_KINDS
-from runtime.explaining.file_changes import changed_files
 from runtime.validity import validity
+from runtime.validity.file_changes import changed_files
 from runtime.validity.statements import tokenize
 from runtime.validity.validity import Claim
 

@@ -16,8 +16,8 @@ from core.text import one_line
 from ingest.pipeline.state import FILE
 from runtime.asking import documents
 from runtime.asking.recent import item
-from runtime.explaining.file_changes import since
 from runtime.explaining.show import text_of
+from runtime.validity.file_changes import since
 
 if TYPE_CHECKING:
     from core.config import Config

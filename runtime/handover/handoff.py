@@ -22,11 +22,10 @@ from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import docid, resume, uri
 from runtime.capture.inbox import project_of
 from runtime.capture.indexing import index
-from runtime.explaining import file_changes
 from runtime.handover.selection import choose
 from runtime.handover.state import Fact, Session, fields
 from runtime.injections.ledger import CHARACTERS_PER_TOKEN, tokens
-from runtime.validity import CONTRADICTED, SUPERSEDED, validity
+from runtime.validity import CONTRADICTED, SUPERSEDED, file_changes, validity
 from runtime.validity.validity import Claim
 
 if TYPE_CHECKING:

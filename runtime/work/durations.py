@@ -5,7 +5,6 @@ Documents have no durations: numbers of each call would make every session longe
 
 from __future__ import annotations
 
-import json
 import os
 from os.path import basename, join
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ def took(scope: Scope, actions: Iterable[Action]) -> dict[tuple[int, int], int]:
     # Without the state nothing leads to a raw record, and no parser need be imported.
     if missing and os.path.exists(join(scope.home.state, FILE)):
         logged = _logged(scope, missing[:_READ])
-        _keep(scope, {document: json.dumps(lines).encode() for document, lines in logged.items()})
+        _keep(scope, logged)
         found |= logged
     return {(document, line): ms for document, lines in found.items() for line, ms in lines.items()}
 
@@ -79,6 +78,8 @@ def _by_line(text: str, runs: Sequence[tuple[str, int | None]]) -> dict[int, int
 
 
 def _unpacked(data: bytes) -> dict[int, int]:
+    import json
+
     try:
         found = json.loads(data)
         return {int(line): int(ms) for line, ms in found.items()}
@@ -86,11 +87,12 @@ def _unpacked(data: bytes) -> dict[int, int]:
         return {}
 
 
-def _keep(scope: Scope, rows: Mapping[int, bytes]) -> None:
-    """Cache durations, as ``runtime.work.edits`` does traces."""
+def _keep(scope: Scope, durations: Mapping[int, dict[int, int]]) -> None:
+    import json
+
     from runtime.work.edits import cache
 
-    cache(scope, rows, edits.TOOK)
+    cache(scope, {document: json.dumps(lines).encode() for document, lines in durations.items()}, edits.TOOK)
 
 
 def words(ms: int) -> str:

@@ -163,7 +163,7 @@ def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> d
     paths = [step if isabs(step) else join(project, step) for step in dict.fromkeys(steps)]
     if not paths or not isdir(project):
         return validity.verdict(known=not paths)
-    from runtime.explaining.file_changes import changed_files
+    from runtime.validity.file_changes import changed_files
 
     changed, are_known = changed_files(paths, at)
     return validity.verdict((), changed, known=are_known)

@@ -13,8 +13,8 @@ from qmd.index.actions.action import CHANGES, COMMAND, path_of
 from qmd.index.actions.action import FAILED as ENDED_BADLY
 from runtime.asking.envelope import uri
 from runtime.distill.words import words
-from runtime.explaining.file_changes import changed_files
 from runtime.validity import CHANGED, CURRENT, SUPERSEDED, UNKNOWN
+from runtime.validity.file_changes import changed_files
 from runtime.work.attempts import ASKED, SAID, SHARE, Attempt, stems
 from runtime.work.dependencies import Dependencies
 from runtime.work.outcomes import DECIDED, FAILED, GIVEN_UP, REJECTED, WORKED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.home import Home
+from tests.runtime.explaining.test_trace import git
 from tests.runtime.index_fixture import Shelf
 
 DAY = 86_400
@@ -94,3 +97,64 @@ def test_only_notes_without_a_project_are_compared(shelf: Shelf, kind: str, stat
             shelf.put("inbox", f"{name}.md", text, date=date, session_id=name, source="note", type="note", title=text)
     hits = {hit["uri"].rpartition("/")[2]: hit["validity"] for hit in shelf.ask(QUESTION)["hits"]}
     assert hits["a.md"]["state"] == state
+
+
+def said_of_file(shelf: Shelf, project: Path, *, touched: bool = True, path: str = "a.md") -> dict[str, Any]:
+    """Put a session that names src/pool.py into the index, ask about it, and return the validity of its hit."""
+    call = "\n\n- Edit: src/pool.py" if touched else ""
+    body = "## [1] user · 2026-01-01 08:00\n\nKeep the walrus pool in src/pool.py at five.\n\n## [2] assistant\n\nDone."
+    shelf.put(
+        "brain", path, f"{body}{call}\n", date=OLD, ended=OLD, session_id="a", source="claude", turns=2,
+        project=str(project),
+    )  # fmt: skip
+    (hit,) = [each for each in shelf.ask("walrus pool")["hits"] if each["uri"] == f"qmd://brain/{path}"]
+    found: dict[str, Any] = hit["validity"]
+    return found
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "api"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "pool.py").write_text("FIVE = 5\n")
+    return folder
+
+
+def test_a_file_that_was_not_written_since_is_as_it_was(shelf: Shelf, project: Path) -> None:
+    os.utime(project / "src" / "pool.py", (OLD - DAY, OLD - DAY))
+    assert said_of_file(shelf, project)["state"] == "current"
+
+
+def test_a_file_that_was_committed_since_is_said_to_have_changed(shelf: Shelf, project: Path) -> None:
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "before", when=OLD - DAY)
+    assert said_of_file(shelf, project)["state"] == "current"  # whatever the clone's time says
+    (project / "src" / "pool.py").write_text("SIX = 6\n")
+    git(project, "commit", "-q", "-a", "-m", "after", when=NEW)
+    found = said_of_file(shelf, project)
+    assert (found["state"], found["files"]) == ("code changed", [str(project / "src" / "pool.py")])
+
+
+def test_without_git_a_later_time_says_nothing_and_a_file_that_is_gone_does(shelf: Shelf, project: Path) -> None:
+    assert "files" not in said_of_file(shelf, project)
+    (project / "src" / "pool.py").unlink()
+    assert said_of_file(shelf, project)["state"] == "code changed"
+    assert "files" not in said_of_file(shelf, project, touched=False)  # it may be another project's
+
+
+def test_nothing_is_known_of_files_of_another_machine(shelf: Shelf, project: Path) -> None:
+    (project / "src" / "pool.py").unlink()
+    assert said_of_file(shelf, project)["state"] == "code changed"
+    assert said_of_file(shelf, project, path="machines/laptop/a.md")["state"] != "code changed"
+
+
+def test_a_hook_before_a_prompt_has_no_time_for_git(
+    shelf: Shelf, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "after", when=NEW)
+    assert said_of_file(shelf, project)["state"] == "code changed"
+    monkeypatch.setattr("runtime.asking.judging._GIT_S", 60.0)
+    assert said_of_file(shelf, project)["state"] != "code changed"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.home import Home
-from runtime.explaining.file_changes import since
+from runtime.validity.file_changes import since
 from tests.conftest import Brain
 
 SESSION = "0ccccccc-0000-4000-8000-000000000001"

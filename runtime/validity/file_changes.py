@@ -7,8 +7,7 @@ import os
 from os.path import dirname, isdir, join, realpath, relpath
 from typing import TYPE_CHECKING, Any
 
-from ingest.repositories import NoLog, git
-from runtime.capture.inbox import project_of
+from ingest.repositories import NoLog, git, top_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +65,7 @@ def _root(path: str) -> str:
     folder = dirname(path)
     while not isdir(folder) and dirname(folder) != folder:
         folder = dirname(folder)
-    return project_of(folder)
+    return top_of(folder)
 
 
 def _changes(root: str, paths: list[str], moment: int) -> tuple[dict[str, int], set[str]]:
