@@ -18,6 +18,7 @@ from runtime.explaining.show import body_start
 PIECE = 12_000
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MOST_PROMPTS = 200
+_PEOPLE = ("user", "task")
 _PROMPT_LENGTH = 90
 _VERBATIM = "command"
 
@@ -213,13 +214,18 @@ def _part(turn: Turn, kind: str, line: int) -> Part:
     return turn.parts[-1]
 
 
+def count_prompts(opened: Headings) -> int:
+    """Return in how many turns a person speaks, of the ``headings`` of a document."""
+    return sum(heading[2] in _PEOPLE for _, heading in opened)
+
+
 def prompts(lines: list[str], most: int = _MOST_PROMPTS, opened: Headings | None = None) -> list[tuple[int, int, str]]:
     """Return (line, number, first words) of the turns in which a person speaks; of more than ``most``, every nth.
 
     ``opened`` are the ``headings`` of the lines, if the caller has them.
     """
     known = headings(lines) if opened is None else opened
-    spoken = [(index, int(heading[1])) for index, heading in known if heading[2] in ("user", "task")]
+    spoken = [(index, int(heading[1])) for index, heading in known if heading[2] in _PEOPLE]
     found: list[tuple[int, int, str]] = []
     for index, number in spoken[:: max(1, -(-len(spoken) // most))]:
         words = next((text for text in lines[index + 1 : index + 20] if text.strip()), "")

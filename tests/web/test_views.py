@@ -583,6 +583,12 @@ def test_a_line_that_no_screen_could_hold_is_shown_in_part(stocked: Shelf, brows
     assert "x" * 300_000 in browser.json("/s/brain/one.md.json")["text"]
 
 
+def test_a_session_with_more_prompts_than_are_listed_says_so(stocked: Shelf, browser: Browser) -> None:
+    talk = "\n\n".join(f"## [{turn}] user · 2026-03-12 10:00\n\nturn {turn}" for turn in range(1, 402))
+    stocked.put("brain", "many.md", talk, date=_NOON, source="claude", session_id="many")
+    assert "<summary>401 prompts, 134 of them listed</summary>" in browser.get("/s/brain/many.md")
+
+
 def test_views_are_counted_beforehand_until_the_site_is_closed(stocked: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[str] = []
     real = activity.projects

@@ -61,6 +61,7 @@ def view(visit: Visit) -> Page:
         "piece": piece,
         "turns": turns,
         "prompts": prompts,
+        "spoken": reading.count_prompts(opened),
         "here": line,
         "html": _Html(line),
         "related": related,
