@@ -142,6 +142,7 @@ class Conversation:
         """Add the outcome of a call under it."""
         session = self._session
         call = string(block.get("toolUseID")) or string(block.get("tool_use_id"))
+        session.ended(call, at)
         run = mapping(block.get("run")) or block
         status, error = string(run.get("status")), run.get("error")
         result = mapping(run.get("result"))

@@ -119,6 +119,7 @@ class _Conversation:
 
     def _outcome(self, step: Record, text: str, name: str, at: str) -> None:
         call = self._waiting.pop(0) if self._waiting else ""
+        self._session.ended(call, at)
         exited = _EXITED.match(text)
         if string(step.get("status")) in ("ERROR", "FAILED"):
             error = string(step.get("error")) or string(step.get("error_message")) or text or "error"

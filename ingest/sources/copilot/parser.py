@@ -248,6 +248,7 @@ class Conversation:
     def _outcome(self, data: Record, event: str, at: str) -> None:
         session, call, result = self._session, string(data.get("toolCallId")), mapping(data.get("result"))
         content = string(result.get("content"))
+        session.ended(call, at)
         if data.get("success") is False:
             error = data.get("error")
             text = string(mapping(error).get("message")) or string(error)

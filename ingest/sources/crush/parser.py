@@ -90,6 +90,7 @@ def _message(session: SessionBuilder, reading: Reading, row: Record) -> None:
             session.tool_call(string(data.get("name")), data.get("input"), at, name, call_id=string(data.get("id")))
         elif kind == "tool_result":
             call, text = string(data.get("tool_call_id")), string(data.get("content"))
+            session.ended(call, at)
             if text.startswith(_REFUSALS):
                 session.tool_note(call, "rejected by the user", at, name)
             elif data.get("is_error") is True:

@@ -172,6 +172,7 @@ class _Conversation:
             self._reading.count(f"block {one_line(kind, 60)}", line, block)
 
     def _outcome(self, call: str, result: Record, name: str, at: str) -> None:
+        self._session.ended(call, at)
         value = result.get("value")
         is_error = mapping(value).get("isError") is True or result.get("status") == "error"
         text = string(result.get("error")) or plain(mapping(value).get("content", value))

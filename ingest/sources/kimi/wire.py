@@ -146,6 +146,7 @@ class _Journal:
             session.tool_call(string(event.get("name")) or "tool", event.get("args"), at, name, call_id=call)
         elif kind == "tool.result":
             call, result = string(event.get("toolCallId")), mapping(event.get("result"))
+            session.ended(call, at)
             if call in self._refused:
                 session.tool_note(call, "rejected by the user", at, name)
             elif result.get("isError") is True:

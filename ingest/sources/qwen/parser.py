@@ -153,6 +153,7 @@ class _Conversation:
             found = mapping(part.get("functionResponse"))
             response = mapping(found.get("response"))
             call = string(found.get("id")) or string(result.get("callId"))
+            session.ended(call, at)
             output, error = string(response.get("output")), string(response.get("error"))
             code = shell_exit_code(output) if self._called.get(call) == _SHELL else 0
             if status == "cancelled":
