@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
+from core.errors import BadQuery
 from qmd.index.actions import table
 from qmd.index.actions.action import CHANGES, FAILED, FILE_KINDS, READ, path_of
 from qmd.index.catalogue import Filters
@@ -30,6 +31,8 @@ _EDIT, _NAMED = 4, 3
 
 def files(home: Home, config: Config, topic: str, **within: Any) -> dict[str, Any]:
     """Return the envelope of ``brain files``: files of the sessions on a topic, those first that the work changed."""
+    if not topic.strip():
+        raise BadQuery("the topic is empty", 'brain files "token refresh"')
     topic = validate(topic, literal=True)
     return answer(home, config, lambda scope: _files(scope, topic), FILES, **within)
 

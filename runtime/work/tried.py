@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
+from core.errors import BadQuery
 from core.text import encodable, one_line
 from qmd.index import catalogue
 from qmd.index.actions import history, table
@@ -45,6 +46,8 @@ def tried(home: Home, config: Config, topic: str, **within: Any) -> dict[str, An
     that says so, and ``validity``: ``state``, what took its place, and the files and dependencies that changed since.
     """
     topic = encodable(topic)
+    if not topic.strip():
+        raise BadQuery("the topic is empty", 'brain tried "connection pool"')
     asked = validate(" ".join(topic.split()[:_MOST_WORDS])[:_LONGEST], literal=True)
     return answer(home, config, lambda scope: _tried(scope, asked, topic_stems(topic)), TRIES, **within)
 

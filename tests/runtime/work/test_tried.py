@@ -64,6 +64,13 @@ def test_a_person_says_it_in_their_own_language(shelf: Shelf) -> None:
     assert ("worked", "request", "Perfekt, danke dir.") in told(shelf, "sqlite Verbindungspool")
 
 
+@pytest.mark.parametrize("command", ["tried", "files"])
+def test_without_a_topic_the_commands_own_form_is_shown(brain: Brain, command: str) -> None:
+    done = brain(command, " ", "--json")
+    assert done.returncode == 64
+    assert json.loads(done.stdout)["fix"].startswith(f'brain {command} "')
+
+
 def test_the_agents_last_word_counts_if_the_person_says_nothing(shelf: Shelf) -> None:
     talk(shelf, "s", REQUEST, (WORK[0], f"{WORK[1]} All 14 tests pass."))
     assert told(shelf, "sqlite connection pool") == [("worked", "request", "All 14 tests pass.")]
