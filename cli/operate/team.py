@@ -278,12 +278,14 @@ def _revoke(args: Args, context: Context) -> dict[str, Any]:
 
 
 def _push(args: Args, context: Context) -> dict[str, Any]:
+    from cli.progress import Bar
     from runtime.team.push import push
 
     loaded = config.load(context.home)
     if args.if_shared and loaded.engine is None:
         return {"collections": [], "withdrawn": [], "space": "", "member": "", "policy": 0}
-    report = push(context.home, loaded, let_in=[_named(uri) for uri in args.let_in])
+    with Bar() as bar:
+        report = push(context.home, loaded, let_in=[_named(uri) for uri in args.let_in], progress=bar)
     context.fields["n_sent"] = sum(each["sent"] for each in report["collections"])
     return report
 

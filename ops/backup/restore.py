@@ -37,10 +37,11 @@ _STAGE = ".restoring"
 MOVES = ".restoring.json"
 _WAIT_S = 60.0
 # Sections of collections.yml that may send documents to another machine or program.
-_OUTWARD = ("embedding", "generation", "rerank", "distill")
+_OUTWARD = ("engine", "embedding", "generation", "rerank", "distill")
 # Records of the machine or of a run: they name files outside the home, and a backup could name any.
 _OF_THE_MACHINE = (
     "installed.json",
+    "team.json",
     "schedule.json",
     "forgetting.json",
     "forgetting-backups.json",
@@ -217,7 +218,7 @@ def _stay_forgotten(homes: Sequence[Home], copy: Home) -> int:
 def _new_settings(home: Home, copy: Home) -> list[str]:
     """Return the settings of the backup's configuration, as text, that reach out of the home and that it has not set.
 
-    Each sends texts to a model or a service, writes a log, or runs a command.
+    Each sends texts to a model, a service or a team, writes a log, or runs a command.
     """
     try:
         here, theirs = load(home), load(copy)
@@ -230,9 +231,15 @@ def _new_settings(home: Home, copy: Home) -> list[str]:
     updates = {
         each.name: each.update for each in theirs.collections.values() if each.update and each.update not in known
     }
+    shares = {
+        each.name: each.share
+        for each in theirs.collections.values()
+        if each.share and (each.name not in here.collections or here.collections[each.name].share != each.share)
+    }
     return [
         *(f"{name}: {json.dumps(section, ensure_ascii=False)}" for name, section in found.items() if section),
         *(f"collections.{name}.update: {command}" for name, command in updates.items()),
+        *(f"collections.{name}.share: {', '.join(names)}" for name, names in shares.items()),
     ]
 
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from core.engine import Engine
     from core.home import Home
 
-    Progress = Callable[[str, int, int], None]
+    # Called with how many of how many documents are done, of which collection.
+    Progress = Callable[[int, int, str], None]
 
 CONNECT_S = 10.0
 # Vectors of a space from which on the server keeps an approximate index of them.
@@ -209,7 +210,7 @@ def _push_collection(
     withheld, kept = 0, set[str]()
     for number, (path, digest, is_clean) in enumerate(ours):
         if progress is not None:
-            progress(name, number, len(ours))
+            progress(number, len(ours), f"pushing {name}")
         if path in forgotten:
             continue
         if shown(printable(path)) != printable(path):

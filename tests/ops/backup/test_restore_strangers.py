@@ -20,6 +20,7 @@ from ops.checks import recovery
 from ops.checks.finding import CheckContext
 from ops.install import installed
 from runtime.capture.indexing import index
+from runtime.team import state as team_state
 from tests.conftest import Brain
 from tests.ops.backups import forged, make
 
@@ -257,6 +258,21 @@ def test_what_is_installed_is_this_machines_and_no_backups(filled: Home, tmp_pat
     assert installed.read(copy) == {kind: {} for kind in installed.KINDS}
     teardown.carry_out(copy, os.environ, keep_corpus=False)
     assert victim.read_bytes() == b"mine"
+
+
+def test_a_backup_names_no_team_of_its_own_unseen_and_no_machine_of_a_team(target: Home, tmp_path: Path) -> None:
+    text = (
+        "collections: {brain: {path: brain, share: team}}\n"
+        "engine: {kind: postgres, dsn: 'postgresql://eve@evil.test/x', space: evil}\n"
+    )
+    state = json.dumps({"schema": 1, "device": "stolen", "pushed_at": 0, "forget": []}).encode()
+    path = forged(tmp_path / "x.tar.zst", ("collections.yml", text.encode()), ("state/team.json", state))
+    report = restore.restore(path, target)
+    assert report["new_settings"] == [
+        'engine: {"kind": "postgres", "dsn": "postgresql://eve@evil.test/x", "space": "evil"}',
+        "collections.brain.share: team",
+    ]
+    assert team_state.State(target).device != "stolen"
 
 
 @pytest.mark.parametrize(

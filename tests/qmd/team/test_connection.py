@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import apsw
+import keyring
 import psycopg
 import pytest
+from keyring.backend import KeyringBackend
 
 from bench.postgres import Server, Space
 from core.engine import POSTGRES, Engine
 from core.errors import EngineMissing, EngineTimeout
-from qmd.team import connection
+from core.version import REDACTION
+from qmd.index import schema as tables
+from qmd.index.spaces import Space as Vectors
+from qmd.index.terms import Analyzer
+from qmd.team import connection, writing
+from runtime.team import passwords
 
 
 @pytest.fixture
@@ -66,3 +76,84 @@ def test_the_server_knows_who_was_there(space: Space) -> None:
     with connection.open_reader(space.engine("mira"), 5), space.superuser() as root:
         seen = root.execute("SELECT seen_at > now() - interval '1 minute' FROM members WHERE name = 'mira'").fetchone()
     assert seen == (True,)
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(EngineMissing, match="needs psycopg") as missing:
+        connection.open_reader(Engine(POSTGRES, "postgresql://mira@db/x", "team"), 5)
+    assert "brain-memory[team]" in missing.value.fix
+
+
+class _Keyring(KeyringBackend):
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.held: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.held.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.held[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.held[service, username]
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], str]]:
+    before, made = keyring.get_keyring(), _Keyring()
+    keyring.set_keyring(made)
+    yield made.held
+    keyring.set_keyring(before)
+
+
+def _fail(held: dict[tuple[str, str], str], secret: str) -> None:
+    """Fail as a server does that refuses the new password."""
+    assert list(held.values()) == [secret]
+    raise ZeroDivisionError
+
+
+def test_a_password_of_the_keyring_is_used_where_there_is_no_other(
+    postgres: Server, space: Space, held: dict[tuple[str, str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "none"))
+    engine = Engine(POSTGRES, space.dsn("mira").partition("&passfile")[0], space.name)
+    with pytest.raises(EngineMissing, match="name or password"):
+        connection.open_reader(engine, 5)
+    assert passwords.store(engine, "secret of mira") == "the keyring"
+    assert list(held) == [("brain-team", connection.account(engine))]
+    with connection.open_reader(engine, 5) as reader:
+        assert connection.me(reader) == "mira"
+    with pytest.raises(ZeroDivisionError), passwords.replaced(engine, "another"):
+        _fail(held, "another")
+    assert list(held.values()) == ["secret of mira"]
+    passwords.drop(engine)
+    assert held == {}
+    assert not (tmp_path / "none").exists()
+
+
+def test_vectors_get_an_approximate_index_once_there_are_enough(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = writing.ensure_unit(mira, "brain", "session", 0.0, REDACTION)
+        number = writing.ensure_space(mira, Vectors(1, "local", "m", 4, "f", "l", "t"))
+        index = apsw.Connection(":memory:")
+        tables.ensure(index)
+        chunks = [writing.Vector(0, 1, 0, bytes([turn, 1, 2, 3])) for turn in range(20)]
+        document = writing.Outgoing("a.md", "a", "h", 1, 2, True, {}, "amber", chunks)
+        writing.put(
+            mira, Analyzer(index), [document], unit=unit, collection="brain", device="d", policy=REDACTION, space=number
+        )
+        assert mira.execute("SELECT tend(21)").fetchone() == (0,)
+        assert mira.execute("SELECT tend(20)").fetchone() == (1,)
+        assert mira.execute("SELECT tend(20)").fetchone() == (0,)
+        mira.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
+        query = (
+            f"SELECT seq FROM vectors WHERE space = {number}"
+            " ORDER BY embedding::halfvec(4) <-> '[7,1,2,3]'::halfvec(4) LIMIT 3"
+        )
+        plan = str(mira.execute(f"EXPLAIN {query}".encode()).fetchall())
+        assert f"vectors_space_{number}" in plan
+        assert mira.execute(query.encode()).fetchone() == (7,)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from bench.postgres import Server, Space
+from core.engine import POSTGRES, Engine
 from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
 from qmd.team import connection, schema
@@ -216,6 +217,24 @@ def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> N
         )  # fmt: skip
         mira.execute("DELETE FROM documents")
         assert mira.execute("SELECT count(*) FROM terms").fetchone() == (0,)
+
+
+def test_a_member_of_one_space_sees_nothing_of_another_in_the_same_database(space: Space) -> None:
+    with connection.connect(space.engine("ada"), 10) as admin:
+        schema.migrate(admin, "other", REDACTION)
+        admin.execute(f"SET search_path = {schema.schema_name('other')}".encode())
+        admin.execute("SELECT admit('leo', 'member')")
+    other = Engine(POSTGRES, space.dsn("leo"), "other")
+    with connection.open_writer(space.engine("mira"), 10) as mira, connection.open_writer(other, 10) as leo:
+        _share(mira, unit := _unit(mira), "team", "team")
+        _put(mira, unit, "a.md", "amber lamp")
+        assert _seen(leo) == _NOTHING
+        _share(leo, unit := _unit(leo), "team", "team")
+        _put(leo, unit, "b.md", "cobalt")
+        assert _attempt(mira, f"SELECT * FROM {schema.schema_name('other')}.documents") == "42501"
+        assert _seen(mira) == _ALL
+    with pytest.raises(EngineMissing, match="no space 'other'"):
+        connection.open_reader(Engine(POSTGRES, space.dsn("mira"), "other"), 10)
 
 
 def test_two_who_make_a_space_at_once_make_one(postgres: Server) -> None:
