@@ -9,6 +9,7 @@ from core.home import Home
 from core.telemetry import tail
 from runtime.distill_queue import PendingQueue
 from tests.conftest import Brain
+from tests.forking import WITHOUT_MODEL
 from tests.runtime.distill.session import REFRESH, body
 from tests.runtime.index_fixture import Shelf
 
@@ -47,7 +48,7 @@ def test_human_output_has_no_escape_sequences_of_a_session(shelf: Shelf, brain: 
     file.rename(file.with_name("evil\x1b[31m.md"))
     PendingQueue(shelf.home).add("brain", "evil\x1b[31m.md")
     assert "\x1b" not in brain("queue", "list").stdout
-    assert "\x1b" not in brain("distill", "--from-pending").stdout
+    assert "\x1b" not in brain("distill", "--from-pending", code=WITHOUT_MODEL).stdout
 
 
 @pytest.mark.parametrize(

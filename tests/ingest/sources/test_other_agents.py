@@ -265,7 +265,7 @@ def test_a_damaged_zip_is_counted(home: Home, tmp_path: Path, data: bytes) -> No
 
 
 def test_a_zip_that_grows_beyond_measure_is_refused(home: Home, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.writestr("conversations.json", b" " * (300 << 20))
     ledger = ingest(home, "claudeai", tmp_path)
     assert ledger.failed_files == 1
