@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.agents import guard, handover, hooks, recall
 from bench.asking import ask, blame, coverage, locomo, tui, warm, web, work
 from bench.embedding import embed, vectors
-from bench.indexing import chrome, code, engine, index, sources
+from bench.indexing import chrome, code, engine, index, readers, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.operating import doctor, safety, team, watch
 from bench.report import Report
@@ -33,6 +33,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "chrome": (chrome.measure,),
     "code": (code.measure,),
     "sources": (sources.measure,),
+    "readers": (readers.measure,),
     "redaction": (safety.measure_redaction,),
     "archive": (safety.measure_archive,),
     "vectors": (vectors.measure,),

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 FOREIGN = "no calendar in it"
 _COMPONENT = re.compile(rb"(?mi)^BEGIN:(VEVENT|VTODO|VJOURNAL)[ \t]*\r?$")
+# What a component's entry is made of; a name may have a group before it, and parameters behind.
+_SHOWN = "BEGIN END UID RECURRENCE-ID DTSTART DTEND DUE DTSTAMP ORGANIZER ATTENDEE RRULE STATUS URL"
+_NAME = re.compile(rf"(?i)(?:{'|'.join(_SHOWN.split())})[;:]")
+_TEXT = re.compile(r'(?i)(SUMMARY|LOCATION|DESCRIPTION)(?:;[^":]*(?:"[^"]*"[^":]*)*)?:(.*)')
+_ESCAPED = re.compile(r"\\([nN\\,;])")
+_FOLD = re.compile(r"\r?\n[ \t]")
 # Bytes of one component.
 _LONGEST = 1 << 20
 _PEOPLE = 20
@@ -57,14 +63,17 @@ def events(data: bytes, reading: Reading) -> Iterator[Record]:
 def _record(data: bytes) -> Record:
     from icalendar import Component
 
-    found: Any = Component.from_ical("\n".join(_own_lines(data.decode("utf-8", "replace"))))
+    lines = list(_own_lines(data.decode("utf-8", "replace")))
+    texts = {found[1].upper(): _unescaped(found[2]) for found in map(_TEXT.match, reversed(lines)) if found}
+    # The library reads a line a character at a time: it gets the lines with a structure alone.
+    found: Any = Component.from_ical("\n".join(line for line in lines if _NAME.match(line)))
     start = _when(found, "DTSTART") or _when(found, "DUE") or _when(found, "DTSTAMP")
     uid = _text(found, "UID")
     again = _when(found, "RECURRENCE-ID")
     key = f"{uid} {again}".strip() or hashlib.sha256(data).hexdigest()[:32]
     facts = (
         ("until", _end(found)),
-        ("where", _text(found, "LOCATION")),
+        ("where", one_line(texts.get("LOCATION", ""), 1000)),
         ("by", _person(found.get("ORGANIZER"))),
         ("with", _people(found.get("ATTENDEE"))),
         ("repeats", _rule(found)),
@@ -75,16 +84,17 @@ def _record(data: bytes) -> Record:
         "unit": start[:7] or "undated",
         "key": key,
         "at": start,
-        "title": _text(found, "SUMMARY"),
+        "title": one_line(texts.get("SUMMARY", ""), 1000),
         "head": [f"{name}: {value}" for name, value in facts if value],
-        "text": _text(found, "DESCRIPTION", lines=True),
+        "text": texts.get("DESCRIPTION", ""),
     }
 
 
 def _own_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a component without those of components in it, such as alarms."""
+    """Yield the unfolded lines of a component without those of components in it, such as alarms."""
     depth = 0
-    for line in text.replace("\r\n", "\n").split("\n"):
+    for line in _FOLD.sub("", text).split("\n"):
+        line = line.rstrip("\r")
         begins, ends = line[:6].upper() == "BEGIN:", line[:4].upper() == "END:"
         depth += begins
         if depth <= 1 and line.strip():
@@ -92,12 +102,15 @@ def _own_lines(text: str) -> Iterator[str]:
         depth -= ends
 
 
-def _text(component: Any, name: str, *, lines: bool = False) -> str:
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda each: "\n" if each[1] in "nN" else each[1], text)
+
+
+def _text(component: Any, name: str) -> str:
     value = component.get(name)
     if isinstance(value, list):
         value = value[0] if value else ""
-    text = "" if value is None else str(value)
-    return text if lines else one_line(text, 1000)
+    return "" if value is None else one_line(str(value), 1000)
 
 
 def _when(component: Any, name: str) -> str:

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 FOREIGN = "no mail in it"
 _BROKEN = (*BROKEN, LookupError, MessageError, OverflowError)
-_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{1,500}\r?\n")
+_FROM = b"From "
+# Bytes of the line that begins a message.
+_LINE = 500
 _ESCAPED = re.compile(rb"(?m)^>(>*From )")
 _HEADER = re.compile(rb"\A(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2}")
 _REFERENCE = re.compile(r"<([^<>\s]{1,900})>")
@@ -52,7 +54,7 @@ _SILENT = frozenset(("script", "style", "head", "title", "template"))
 
 def messages(data: bytes, reading: Reading) -> Iterator[Record]:
     """Yield a record for each message in a mailbox, or for the one message of a file."""
-    starts = [found.span() for found in _BEGIN.finditer(data)]
+    starts = list(_begins(data))
     if not starts or starts[0][0] != 0:
         if not _HEADER.match(data[:65536].lstrip(b"\r\n").replace(b"\r\n", b"\n")):
             return
@@ -63,9 +65,21 @@ def messages(data: bytes, reading: Reading) -> Iterator[Record]:
             continue
         whole = data[start : min(end, start + _MESSAGE)]
         try:
-            yield _record(_ESCAPED.sub(rb"\1", whole) if start else whole)
+            yield _record(_ESCAPED.sub(rb"\1", whole) if start and b"\n>" in whole else whole)
         except _BROKEN as error:
             reading.broken(error, number + 1)
+
+
+def _begins(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the span of each line that begins a message: the first one, and those after an empty line."""
+    at = 0 if data.startswith(_FROM) else data.find(b"\n" + _FROM) + 1
+    while at or data.startswith(_FROM):
+        end = data.find(b"\n", at, at + _LINE) + 1
+        if end and (not at or data[max(0, at - 4) : at].endswith((b"\n\n", b"\r\n\r\n"))):
+            yield at, end
+        at = data.find(b"\n" + _FROM, max(at, end - 1)) + 1
+        if not at:
+            return
 
 
 def plain_subject(subject: str) -> str:
@@ -79,7 +93,7 @@ def _record(data: bytes) -> Record:
     above = _REFERENCE.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
     key = own or hashlib.sha256(data).hexdigest()[:32]
     text, files = _content(message)
-    if above:
+    if above and ">" in text:
         text = re.sub(r"\n{3,}", "\n\n", _QUOTED.sub("", text))
     sent = [_people(message, name) for name in ("From", "To", "Cc")]
     head = [f"{name}: {people}" for name, people in zip(("from", "to", "copy"), sent, strict=True) if people]
