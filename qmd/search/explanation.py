@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from qmd.index import catalogue
 from qmd.search import scoring
-from qmd.search.search import DOCUMENTS, Ranking
+from qmd.search.search import DOCUMENTS, IndexCandidates, Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,15 +50,15 @@ def explain(
     return result
 
 
-class _Watching(Ranking):
-    """A search that also scores the document ``watched``, with its passages."""
+class _Watched(IndexCandidates):
+    """Candidates among which the document ``watched`` always is, with its passages."""
 
-    def __init__(self, searcher: Searcher, filters: Filters, boost: Boost | None, watched: int) -> None:
-        super().__init__(searcher, filters, 0, boost)
+    def __init__(self, searcher: Searcher, filters: Filters, watched: int) -> None:
+        super().__init__(searcher, filters, 0)
         self._watched = watched
         self._own = {
             passage
-            for _, _, first, count in catalogue.lengths(self._connection, (watched,))
+            for _, _, first, count in self.lengths((watched,))
             if first
             for passage in range(first, first + count)
         }
@@ -68,23 +67,38 @@ class _Watching(Ranking):
     def _nominate(self, table: Table) -> set[int]:
         found = super()._nominate(table)
         if table is DOCUMENTS:
-            self.nominated |= self._watched in found | self._named
+            self.nominated |= self._watched in found.union(self.named)
             return found | {self._watched}
         self.nominated |= not self._own.isdisjoint(found)
         return found | self._own
 
+
+class _Watching(Ranking):
+    """A search that also scores the document ``watched``."""
+
+    def __init__(self, searcher: Searcher, filters: Filters, boost: Boost | None, watched: int) -> None:
+        super().__init__(searcher, filters, 0, boost)
+        self._watched, self._own = watched, _Watched(searcher, filters, watched)
+        self.stores = [self._own]
+
+    @property
+    def nominated(self) -> bool:
+        """Return True if the search nominates the document by itself."""
+        return self._own.nominated
+
     def rows_of_terms(self) -> list[dict[str, Any]]:
         """Return what is known of each term, for the watched document."""
-        query, terms = self.query, self.terms
+        terms = self.terms
         counts = [0.0] * len(terms.count)
         if terms.phrases:
+            query = self._own.query
             for _, _, _, places in self._searcher.locate(DOCUMENTS, query.full, (self._watched,), query.skip):
                 for term, (_, title, body) in zip(query.terms, places, strict=True):
                     counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
         return [
             {
                 "term": name,
-                "passages": int(query.frequencies[index]),
+                "passages": int(self.frequencies[index]) if self.frequencies else 0,
                 "weight": round(self._weights[index], 3) if terms.phrases else 0.0,
                 "in_document": int(counts[index]),
             }

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     # A row of a full-text table: (rowid, length in average lengths, rows of the table, positions by phrase and column).
     Located = tuple[int, float, int, Any]
+    # Passages, and the documents that have each.
+    Placed = tuple[list[Located], dict[int, list[int]]]
     # A full-text table and what is nominated from it: its name, the weights of its columns, what restricts its rows,
     # and how many rows, at least and for each document that is wanted.
     Table = tuple[str, str, Callable[[str], str], int, int]
@@ -38,6 +40,34 @@ if TYPE_CHECKING:
         @property
         def periods(self) -> list[tuple[int, int]]: ...
         def match(self, date: int, ended: int) -> float: ...
+
+    class Candidates(Protocol):
+        """What one question reads of one store; each leaves out the ids of others.
+
+        ``begin`` comes first. ``terms`` then has the term of each phrase of which ``places`` lists the positions,
+        ``named`` the documents of the name that is asked for. ``passages`` comes before ``documents``; then
+        ``frequencies`` has the passages that have each term, ``total`` how many passages there are (0 if none matches).
+        """
+
+        terms: list[int]
+        frequencies: list[float]
+        total: int
+        named: Collection[int]
+
+        def begin(self, terms: Terms, name: str, periods: list[tuple[int, int]]) -> None: ...
+        def passages(self) -> Placed: ...
+        def documents(self) -> list[Located]: ...
+        def nearest(self, meaning: Meaning) -> Nearest: ...
+        def dates(self, ids: Collection[int]) -> Iterable[tuple[int, int, int]]: ...
+        def lengths(self, ids: Collection[int]) -> Iterable[tuple[int, str, int, int]]: ...
+        def hits(self, ids: Collection[int]) -> dict[int, Hit]: ...
+
+    class Store(Protocol):
+        """Documents elsewhere that are ranked together with those of the index."""
+
+        def candidates(self, filters: Filters, limit: int) -> Candidates: ...
+        def newest(self, filters: Filters, limit: int) -> list[Hit]: ...
+        def read(self, hit: Hit) -> str: ...
 
 
 # A document's path does not count.
@@ -58,14 +88,19 @@ class Hit(Document):
     The rest comes with the text (``read``, ``fill``). ``line`` counts from 1. ``piece`` is the passage of the evidence,
     (start, end) in characters; (0, 0) if there is none. ``begin`` is where the text begins, behind its frontmatter.
     ``quotes`` are lines that a caller chose instead of the snippet.
+
+    ``store`` has the text, None for the index itself; ``owner`` is who shares the document, "" for the
+    user, and ``trust`` what its owner calls it.
     """
 
     __slots__ = (
-        "begin", "line", "names", "near", "parts", "passage", "piece", "quotes", "score", "snippet", "token",
+        "begin", "line", "names", "near", "owner", "parts", "passage", "piece", "quotes", "score", "snippet",
+        "store", "token", "trust",
     )  # fmt: skip
 
     if TYPE_CHECKING:
         near: Near | None
+        store: Store | None
         names: Sequence[str]
         quotes: Sequence[Any]
 
@@ -73,11 +108,14 @@ class Hit(Document):
         super().__init__(row)
         self.score, self.parts = score, parts or {}
         self.passage, self.token, self.near, self.names = 0, 0, None, ()
+        self.store, self.owner, self.trust = None, "", ""
         self.line, self.snippet, self.piece, self.begin, self.quotes = 1, "", (0, 0), 0, ()
 
 
 def read(connection: apsw.Connection, hit: Hit) -> str:
     """Return the text of a hit, "" if the index lacks it, and note its ``piece``. Raises apsw.Error."""
+    if hit.store is not None:
+        return hit.store.read(hit)
     text, first, bounds = catalogue.passages(connection, hit.hash) or ("", 0, ())
     place = hit.passage - first
     if hit.near is not None:
@@ -95,7 +133,8 @@ def read(connection: apsw.Connection, hit: Hit) -> str:
 class Searcher:
     """Any number of searches over one connection; independent reads run in parallel on ``second``.
 
-    ``last`` is the search that ranked the last answer; None if nothing was ranked for it.
+    Documents of ``others`` are ranked together with those of the index. ``last`` is the search that ranked the last
+    answer; None if nothing was ranked for it.
     """
 
     # SQLite's cached statements go on calling the function that was registered first under a name: each searcher has
@@ -104,8 +143,11 @@ class Searcher:
     if TYPE_CHECKING:
         _rows: list[Located]
 
-    def __init__(self, connection: apsw.Connection, second: SecondReader | None = None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, second: SecondReader | None = None, others: Sequence[Store] = ()
+    ) -> None:
         self.connection, self.second, self.analyzer = connection, second, Analyzer(connection)
+        self.others = others
         self.last: Ranking | None = None
         Searcher._made += 1
         self._function = f"brain_positions_{Searcher._made}"
@@ -144,17 +186,17 @@ class Searcher:
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the documents that ended last: a walk through time, no search. Raises apsw.Error."""
         self.last = None
-        return [Hit(row, 1.0) for row in catalogue.newest(self.connection, filters, limit)]
+        found = [Hit(row, 1.0) for row in catalogue.newest(self.connection, filters, limit)]
+        if self.others:
+            found += [hit for store in self.others for hit in store.newest(filters, limit)]
+            found.sort(key=lambda hit: -hit.ended)
+        return found[:limit]
 
     def show(self, hits: Iterable[Hit]) -> None:
         """Fill in the line and the snippet of each hit that has none. Raises apsw.Error."""
         for hit in hits:
             if not hit.snippet:
-                self.fill(hit, self.read(hit))
-
-    def read(self, hit: Hit) -> str:
-        """Return the text of a hit as ``read`` does. Raises apsw.Error."""
-        return read(self.connection, hit)
+                self.fill(hit, read(self.connection, hit))
 
     def fill(self, hit: Hit, text: str) -> None:
         """Fill in the line and the snippet of a hit, where its evidence is in ``text`` (``read``)."""
@@ -181,25 +223,25 @@ class Searcher:
 class Query:
     """A question's terms for FTS5: ``nominating`` matches the rarest; ``full`` all, after ``skip`` phrases that steer.
 
-    ``terms[i]`` is the term of phrase i of ``full``, after those; ``frequencies[t]`` the passages that have term t.
+    ``live`` and ``rare`` are the phrases of both. ``terms[i]`` is the term of phrase i of ``full``, after those that
+    steer; ``frequencies[t]`` the passages that have term t.
     """
 
-    __slots__ = ("frequencies", "full", "nominating", "skip", "terms")
+    __slots__ = ("frequencies", "full", "live", "nominating", "rare", "skip", "terms")
 
-    def __init__(self, terms: Terms, connection: apsw.Connection) -> None:
-        """Build both expressions. Phrases that no passage has are left out, unless no passage has any."""
-        # A phrase of several words is in at most as many passages as its rarest word.
-        query = "SELECT doc FROM brain_terms WHERE term = ?"
-        known = [min(connection.execute(query, (stem,)).get or 0 for stem in stems) for stems in terms.stems]
-        live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
+    def __init__(self, terms: Terms, known: list[int]) -> None:
+        """Build both expressions. Phrases that no passage has are left out, unless no passage has any.
+
+        ``known`` has the passages of each phrase. One of several words is in at most as many as its rarest word.
+        """
+        self.live = live = [index for index, frequency in enumerate(known) if frequency] or list(range(len(known)))
         rare = sorted(live, key=known.__getitem__)
-        if sum(known) > scoring.ROW_BUDGET:
-            rare = _affordable(rare, known)
-        self.nominating = " OR ".join(terms.phrases[index] for index in rare)
-        self.full, self.skip = " OR ".join(terms.phrases[index] for index in live), 0
+        self.rare = rare = _affordable(rare, known) if sum(known) > scoring.ROW_BUDGET else rare
+        self.nominating = " OR ".join(map(terms.phrases.__getitem__, rare))
+        self.full, self.skip = " OR ".join(map(terms.phrases.__getitem__, live)), 0
         if len(rare) < len(live):
             self.full, self.skip = f"({self.nominating}) AND ({self.full})", len(rare)
-        self.terms = [terms.term[index] for index in live]
+        self.terms = list(map(terms.term.__getitem__, live))
         self.frequencies = [0.0] * len(terms.count)
         for term, frequency in zip(terms.term, known, strict=True):
             self.frequencies[term] += frequency
@@ -215,167 +257,67 @@ def _affordable(rare: list[int], known: list[int]) -> list[int]:
     return rare
 
 
-class Ranking:
-    """One ranked search.
-
-    ``scored`` has the points of each candidate. ``scores`` has what the candidates are ranked by; ``full`` is the score
-    of a perfect match. ``best`` is the most points for words. ``evidence`` (0-1) is None if nothing is known about it.
-    """
+class IndexCandidates:
+    """What one question reads of the index (``Candidates``)."""
 
     if TYPE_CHECKING:
-        scored: dict[int, Scored]
-        nearest: Nearest | None
-        evidence: float | None
-        _named: set[int]
+        query: Query
+        named: Collection[int]
+        _homes: Collection[int]
         # The documents of the days that are lifted, as a condition of SQL.
         _of_days: str
         _later: Later | None
-        _shown_by_meaning: dict[int, Near]
-        # The terms that each document has, where there are too few passages to know what is rare.
-        _held: dict[int, set[int]] | None
 
-    def __init__(
-        self,
-        searcher: Searcher,
-        filters: Filters,
-        limit: int,
-        boost: Boost | None = None,
-        meaning: Meaning | None = None,
-    ) -> None:
-        self._searcher, self._connection = searcher, searcher.connection
+    def __init__(self, searcher: Searcher, filters: Filters, limit: int) -> None:
+        self._searcher, self._connection, self._limit = searcher, searcher.connection, limit
         self._filters, self._restricted = filters, filters.restrict(searcher.connection)
-        self._limit, self._boost, self._meaning = limit, boost, meaning
-        self._named, self._shown_by_meaning, self.scored = set(), {}, {}
-        self._later = self._held = self.nearest = self.evidence = None
-        self._of_days, self.best, self.full, self._passages = "", 0.0, 1.0, 0
+        self.named = self._homes = frozenset[int]()
+        self._of_days, self._later, self.total = "", None, 0
 
-    def rank(self, question: str, drop: str = "") -> None:
-        """Nominate and score."""
-        self.terms = self._searcher.analyzer.analyze(question, drop)
-        self.query = Query(self.terms, self._connection)
-        name = question.removesuffix("()")
-        if all(part.isidentifier() for part in name.split(".")):
-            self._find_named(name)
-        if self._boost is not None:
-            self._find_days(self._boost)
-        if self.terms.phrases:
-            self._score_documents(self._score_passages())
-        self.best = max((candidate.word_points for candidate in self.scored.values()), default=0.0)
-        share, meaning = self.best / self.full, self._meaning
-        if meaning is not None:
-            self._add_nearest(meaning)
-        if self._boost is not None:
-            self._add_dates(self._boost)
-        if self._named:
-            self._put_named_first()
-        self.scores = {document: candidate.points for document, candidate in self.scored.items()}
-        covered = None if self._held is None else scoring.covered(self.terms, self._held.values())
-        if meaning is None:
-            self.evidence = scoring.evidence(share, self._passages, None, None, covered=covered)
-        else:
-            self._blend_meaning(meaning, share, covered)
+    def begin(self, terms: Terms, name: str, periods: list[tuple[int, int]]) -> None:
+        """Look up the terms, the documents of the ``name`` that is asked for, and those of the days that are lifted."""
+        search = self._connection.execute
+        query = "SELECT doc FROM brain_terms WHERE term = ?"
+        known: list[int] = [min(search(query, (stem,)).get or 0 for stem in stems) for stems in terms.stems]
+        self.query = Query(terms, known)
+        self.terms, self.frequencies = self.query.terms, self.query.frequencies
+        if name:
+            self.named = catalogue.by_title(self._connection, name, self._filters, scoring.NOMINATED_DOCUMENTS)
+        if periods:
+            dated = catalogue.on_days(self._connection, periods, self._filters, scoring.NOMINATED_BY_DATE)
+            self._of_days = f"d.id IN ({','.join(map(str, dated))})" if dated else ""
 
-    # The steps of ``rank``.
-
-    def _find_named(self, name: str) -> None:
-        """Find the documents with the question, a single name, as their title, or at its end behind a dot.
-
-        A name without other words asks for the thing of that name, not for what mentions it most.
-        """
-        self._named = catalogue.by_title(self._connection, name, self._filters, scoring.NOMINATED_DOCUMENTS)
-
-    def _find_days(self, boost: Boost) -> None:
-        """Find the documents of the days that are lifted: the best of them are nominated as well."""
-        dated = catalogue.on_days(self._connection, boost.periods, self._filters, scoring.NOMINATED_BY_DATE)
-        self._of_days = f"d.id IN ({','.join(map(str, dated))})" if dated else ""
-
-    def _score_passages(self) -> set[int]:
-        """Score the nominated passages, each with its tightest span; return the documents that have them."""
-        query = self.query
+    def passages(self) -> Placed:
+        """Nominate passages, and locate the terms in them."""
         if self._searcher.second is not None:
             self._begin(self._searcher.second)
         passages = self._nominate(PASSAGES)
         homes = catalogue.homes(self._connection, passages)
-        rows = self._searcher.locate(PASSAGES, query.full, passages, query.skip)
-        self._weigh(rows[0][2] if rows else 0)
-        for passage, length, _, places in rows:
-            counts = [0.0] * len(self._weights)
-            for term, (own, inner) in zip(query.terms, places, strict=True):
-                counts[term] += len(own) + len(inner)
-            matches = sorted(
-                (position, term) for term, columns in zip(query.terms, places, strict=True) for position in columns[0]
-            )
-            whole = scoring.bm25(counts, self._weights, length)
-            span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
-            for document in homes.get(passage, ()):
-                candidate = self._candidate(document, counts)
-                if whole + span > candidate.evidence_points:
-                    candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
-                candidate.passage_points = max(candidate.passage_points, whole)
-                candidate.span_points = max(candidate.span_points, span)
-        return {document for documents in homes.values() for document in documents}
+        self._homes = set[int]().union(*homes.values())
+        rows = self._searcher.locate(PASSAGES, self.query.full, passages, self.query.skip)
+        self.total = rows[0][2] if rows else 0
+        return rows, homes
 
-    def _score_documents(self, homes: set[int]) -> None:
-        """Score whole documents: those of passages (``homes``), the nominated ones, and those of the name asked for.
+    def documents(self) -> list[Located]:
+        """Locate the terms in the documents of passages, the nominated ones, and those of the name asked for."""
+        documents = self._nominate(DOCUMENTS).union(self._homes, self.named)
+        return self._searcher.locate(DOCUMENTS, self.query.full, documents, self.query.skip)
 
-        A term in the title counts more. A factor on the points also moves which questions get no answer.
-        """
-        query = self.query
-        documents = homes | self._nominate(DOCUMENTS) | self._named
-        for document, length, _, places in self._searcher.locate(DOCUMENTS, query.full, documents, query.skip):
-            counts = [0.0] * len(self._weights)
-            for term, (_, title, body) in zip(query.terms, places, strict=True):
-                counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
-            self._candidate(document, counts).document_points = scoring.bm25(counts, self._weights, length)
+    def nearest(self, meaning: Meaning) -> Nearest:
+        """Find what is near by meaning."""
+        return meaning.nearest(self._connection, self._filters, restricted=self._restricted)
 
-    def _add_nearest(self, meaning: Meaning) -> None:
-        """Add the documents of the nearest chunks; they take part even if no word of theirs matches."""
-        self.nearest = meaning.nearest(self._connection, self._filters, restricted=self._restricted)
-        for document in self.nearest.documents:
-            self.scored.setdefault(document, Scored())
+    def dates(self, ids: Collection[int]) -> Iterable[tuple[int, int, int]]:
+        """Return (id, date, ended) of dated documents."""
+        return catalogue.dates(self._connection, ids)
 
-    def _add_dates(self, boost: Boost) -> None:
-        """Add date points to each match: at most ``best``, by how well the document's date matches."""
-        near = self.nearest.documents if self.nearest is not None else {}
-        for document, date, ended in catalogue.dates(self._connection, self.scored):
-            candidate = self.scored[document]
-            if candidate.word_points > 0 or document in near:
-                candidate.date_points = boost.match(date, ended) * self.best
+    def lengths(self, ids: Collection[int]) -> Iterable[tuple[int, str, int, int]]:
+        """Return (id, collection, first passage, passages) of documents."""
+        return catalogue.lengths(self._connection, ids)
 
-    def _put_named_first(self) -> None:
-        """Lift documents of the name that is asked for to the most points of all."""
-        highest = max((candidate.points for candidate in self.scored.values()), default=0.0)
-        for document in self._named:
-            candidate = self.scored.setdefault(document, Scored())
-            candidate.name_points = highest - candidate.points
-
-    def _blend_meaning(self, meaning: Meaning, share: float, covered: float | None) -> None:
-        """Replace the scores by their blend with meaning."""
-        nearest = self.nearest
-        assert nearest is not None
-        weights: dict[int, float] = {}
-        passages: dict[int, int] = {}
-        for document, collection, _, count in catalogue.lengths(self._connection, self.scored):
-            weights[document] = meaning.weights.get(collection, meaning.default)
-            passages[document] = count
-        points = {document: scored.match_points for document, scored in self.scored.items()}
-        full = scoring.full_match(self.best, self.full)
-        # A document that awaits its vector has words alone.
-        matched = share if meaning.whole else scoring.OWN_WORDS
-        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, matched)
-        self.scores, self.full = {document: words + meant for document, (words, meant) in parts.items()}, 1.0
-        self.scores.update(dict.fromkeys(self._named, max(self.scores.values(), default=0.0)))
-        for document, near in nearest.documents.items():
-            words, meant = parts[document]
-            if meant > words:
-                self._shown_by_meaning[document] = near
-        if meaning.level is not None:
-            cosine = nearest.best if nearest.documents else None
-            self.evidence = scoring.evidence(
-                share, self._passages, cosine, meaning.level, whole=meaning.whole, covered=covered
-            )
-
-    # Nomination and weights.
+    def hits(self, ids: Collection[int]) -> dict[int, Hit]:
+        """Return the documents that the filters let through as hits without a score."""
+        return {row[0]: Hit(row, 0.0) for row in catalogue.rows(self._connection, self._filters, ids)}
 
     def _nominate(self, table: Table) -> set[int]:
         """Return the ids of the best rows of a full-text table, and of the best of the days that are lifted."""
@@ -405,15 +347,174 @@ class Ranking:
         )
         return {rowid for (rowid,) in connection.execute(query, (self.query.nominating, *bindings))}
 
-    def _weigh(self, total: int) -> None:
-        """Weigh the terms by how rare they are among ``total`` passages (0: no passage matches)."""
-        rows, pairs = total or 1, list(zip(self.terms.count, self.query.frequencies, strict=True))
+
+class Ranking:
+    """One ranked search.
+
+    ``scored`` has the points of each candidate, ``scores`` what the candidates are ranked by; ``full`` is the score of
+    a perfect match. ``best`` is the most points for words. ``evidence`` (0-1) is None if nothing is known about it.
+    ``frequencies[t]`` is how many passages have term t, of ``passages`` (0 if no word matches).
+    """
+
+    if TYPE_CHECKING:
+        scored: dict[int, Scored]
+        nearest: Nearest | None
+        evidence: float | None
+        _named: set[int]
+        _shown_by_meaning: dict[int, Near]
+        # The terms that each document has, where there are too few passages to know what is rare.
+        _held: dict[int, set[int]] | None
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        filters: Filters,
+        limit: int,
+        boost: Boost | None = None,
+        meaning: Meaning | None = None,
+    ) -> None:
+        self._searcher, self._filters = searcher, filters
+        self._limit, self._boost, self._meaning = limit, boost, meaning
+        self.stores: list[Candidates] = [IndexCandidates(searcher, filters, limit)]
+        if searcher.others:
+            self.stores += [store.candidates(filters, limit) for store in searcher.others]
+        self._named, self._shown_by_meaning, self.scored = set(), {}, {}
+        self._held = self.nearest = self.evidence = None
+        self.frequencies: list[float] = []
+        self.best, self.full, self.passages = 0.0, 1.0, 0
+
+    def rank(self, question: str, drop: str = "") -> None:
+        """Nominate and score."""
+        self.terms = self._searcher.analyzer.analyze(question, drop)
+        # A name without other words asks for the thing of that name, not for what mentions it most.
+        name = question.removesuffix("()")
+        if not all(part.isidentifier() for part in name.split(".")):
+            name = ""
+        # A store elsewhere works while the index does.
+        for store in reversed(self.stores):
+            store.begin(self.terms, name, self._boost.periods if self._boost is not None else [])
+        if self.terms.phrases:
+            self._score_passages()
+            self._score_documents()
+        self.best = max((candidate.word_points for candidate in self.scored.values()), default=0.0)
+        share, meaning = self.best / self.full, self._meaning
+        if meaning is not None:
+            self._add_nearest(meaning)
+        if self._boost is not None:
+            self._add_dates(self._boost)
+        if self._named:
+            self._put_named_first()
+        self.scores = {document: candidate.points for document, candidate in self.scored.items()}
+        covered = None if self._held is None else scoring.covered(self.terms, self._held.values())
+        if meaning is None:
+            self.evidence = scoring.evidence(share, self.passages, None, None, covered=covered)
+        else:
+            self._blend_meaning(meaning, share, covered)
+
+    # The steps of ``rank``.
+
+    def _score_passages(self) -> None:
+        """Score the nominated passages, each with its tightest span."""
+        located: list[tuple[Candidates, Placed]] = []
+        self.frequencies = [0.0] * len(self.terms.count)
+        for store in self.stores:
+            located += ((store, store.passages()),)
+            self.passages += store.total
+            for term, frequency in enumerate(store.frequencies):
+                self.frequencies[term] += frequency
+        self._weigh()
+        for store, (rows, homes) in located:
+            for passage, length, _, places in rows:
+                counts = [0.0] * len(self._weights)
+                for term, (own, inner) in zip(store.terms, places, strict=True):
+                    counts[term] += len(own) + len(inner)
+                matches = sorted(
+                    (position, term)
+                    for term, columns in zip(store.terms, places, strict=True)
+                    for position in columns[0]
+                )
+                whole = scoring.bm25(counts, self._weights, length)
+                span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
+                for document in homes.get(passage, ()):
+                    candidate = self._candidate(document, counts)
+                    if whole + span > candidate.evidence_points:
+                        candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
+                    candidate.passage_points = max(candidate.passage_points, whole)
+                    candidate.span_points = max(candidate.span_points, span)
+
+    def _score_documents(self) -> None:
+        """Score whole documents. A term in the title counts more.
+
+        A factor on the points also moves which questions get no answer.
+        """
+        for store in self.stores:
+            self._named.update(store.named)
+            for document, length, _, places in store.documents():
+                counts = [0.0] * len(self._weights)
+                for term, (_, title, body) in zip(store.terms, places, strict=True):
+                    counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
+                self._candidate(document, counts).document_points = scoring.bm25(counts, self._weights, length)
+
+    def _add_nearest(self, meaning: Meaning) -> None:
+        """Add the documents of the nearest chunks; they take part even if no word of theirs matches."""
+        found = [store.nearest(meaning) for store in self.stores]
+        self.nearest = found[0] if len(found) == 1 else found[0].united(found[1:])
+        for document in self.nearest.documents:
+            self.scored.setdefault(document, Scored())
+
+    def _add_dates(self, boost: Boost) -> None:
+        """Add date points to each match: at most ``best``, by how well the document's date matches."""
+        near = self.nearest.documents if self.nearest is not None else {}
+        for store in self.stores:
+            for document, date, ended in store.dates(self.scored):
+                candidate = self.scored[document]
+                if candidate.word_points > 0 or document in near:
+                    candidate.date_points = boost.match(date, ended) * self.best
+
+    def _put_named_first(self) -> None:
+        """Lift documents of the name that is asked for to the most points of all."""
+        highest = max((candidate.points for candidate in self.scored.values()), default=0.0)
+        for document in self._named:
+            candidate = self.scored.setdefault(document, Scored())
+            candidate.name_points = highest - candidate.points
+
+    def _blend_meaning(self, meaning: Meaning, share: float, covered: float | None) -> None:
+        """Replace the scores by their blend with meaning."""
+        nearest = self.nearest
+        assert nearest is not None
+        weights: dict[int, float] = {}
+        passages: dict[int, int] = {}
+        for store in self.stores:
+            for document, collection, _, count in store.lengths(self.scored):
+                weights[document] = meaning.weights.get(collection, meaning.default)
+                passages[document] = count
+        points = {document: scored.match_points for document, scored in self.scored.items()}
+        full = scoring.full_match(self.best, self.full)
+        # A document that awaits its vector has words alone.
+        matched = share if meaning.whole else scoring.OWN_WORDS
+        parts = scoring.blend(points, full, nearest, weights, meaning.default, passages, matched)
+        self.scores, self.full = {document: words + meant for document, (words, meant) in parts.items()}, 1.0
+        self.scores.update(dict.fromkeys(self._named, max(self.scores.values(), default=0.0)))
+        for document, near in nearest.documents.items():
+            words, meant = parts[document]
+            if meant > words:
+                self._shown_by_meaning[document] = near
+        if meaning.level is not None:
+            cosine = nearest.best if nearest.documents else None
+            self.evidence = scoring.evidence(
+                share, self.passages, cosine, meaning.level, whole=meaning.whole, covered=covered
+            )
+
+    def _weigh(self) -> None:
+        """Weigh the terms by how rare they are among the passages of all stores."""
+        rows, pairs = self.passages or 1, list(zip(self.terms.count, self.frequencies, strict=True))
         self._weights = [count * scoring.idf(rows, frequency) for count, frequency in pairs]
         spans = rows * scoring.SPANS_IN_PASSAGE
         self._span_weights = [count * scoring.idf(spans, frequency) for count, frequency in pairs]
         # The points of a perfect match: a document, a passage and a span that match every term without end.
         self.full = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
-        self._passages, self._held = total, {} if rows < scoring.FEW_PASSAGES else None
+        if rows < scoring.FEW_PASSAGES:
+            self._held = {}
 
     def _candidate(self, document: int, counts: list[float]) -> Scored:
         """Return the points of a document that has a row with these ``counts`` of the terms."""
@@ -432,11 +533,6 @@ class Ranking:
             key=lambda each: (each not in named, -scores[each], -scored[each].match_points, each),
         )
 
-    @property
-    def passages(self) -> int:
-        """How many passages the index has; 0 if no word matches."""
-        return self._passages
-
     def rarities(self) -> dict[str, float]:
         """Return how rare each term of the question is (0–1; 1: no passage has the term), by the term's name.
 
@@ -450,14 +546,14 @@ class Ranking:
                 self.terms.names[term]: max(RARITY.get(stem, UNKNOWN) for stem in stems) / UNKNOWN
                 for term, stems in reversed(list(pairs))
             }
-        rows = self._passages or 1
+        rows = self.passages or 1
         most = scoring.idf(rows, 0.0)
-        found = zip(self.terms.names, self.query.frequencies, strict=True)
+        found = zip(self.terms.names, self.frequencies, strict=True)
         return {name: scoring.idf(rows, frequency) / most for name, frequency in found}
 
     def facets(self, fields: Sequence[str]) -> list[tuple[Any, ...]]:
         """Return (collection, month, how many, *fields) of all candidates (``catalogue.facets``). Raises apsw.Error."""
-        return list(catalogue.facets(self._connection, self._filters, self.ranked(), fields))
+        return list(catalogue.facets(self._searcher.connection, self._filters, self.ranked(), fields))
 
     def hits(self, *, parts: bool) -> list[Hit]:
         """Return the best documents that the filters let through, with the ``parts`` of their scores."""
@@ -466,13 +562,15 @@ class Ranking:
         # Documents that the filters leave out were not nominated, except through a content they share.
         for start in range(0, len(ranked), limit):
             window = ranked[start : start + limit]
-            rows = {row[0]: row for row in catalogue.rows(self._connection, self._filters, window)}
-            found += [Hit(rows[each], min(1.0, self.scores[each] / self.full)) for each in window if each in rows]
+            hits = self.stores[0].hits(window)
+            for store in self.stores[1:]:
+                hits.update(store.hits(window))
+            found += [hits[each] for each in window if each in hits]
             if len(found) >= limit:
                 break
         del found[limit:]
         for hit in found:
-            points = self.scored[hit.id]
+            points, hit.score = self.scored[hit.id], min(1.0, self.scores[hit.id] / self.full)
             hit.passage, hit.token, hit.names = points.passage, points.token, self.terms.names
             hit.near = self._shown_by_meaning.get(hit.id)
             if parts:

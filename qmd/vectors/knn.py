@@ -57,6 +57,12 @@ class Nearest:
         self.top = max((near.cosine for near in documents.values()), default=floor)
         self.best = max((near.best for near in documents.values()), default=floor)
 
+    def united(self, others: Sequence[Nearest]) -> Nearest:
+        """Return what is nearest here and in the stores of ``others``: what any of them left out lies below it."""
+        floor = max(each.floor for each in (self, *others) if each.documents or each is self)
+        found = {document: near for each in (self, *others) for document, near in each.documents.items()}
+        return Nearest({document: near for document, near in found.items() if near.best >= floor}, floor)
+
 
 class Look:
     """A search for ``chunks``, for a process that has the vectors of ``index`` in memory.

@@ -77,13 +77,13 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
     Drop all hits if there is too little evidence for an answer; name the rare words that the best place lacks.
     """
     searcher = asker.open_searcher()
-    from qmd.search import quoting
+    from qmd.search import quoting, search
 
     question = quoting.Question(inquiry.question)
     held: list[set[str]] = []
     exchanges: list[set[str]] = []
     for hit in inquiry.hits:
-        text = readable = searcher.read(hit)
+        text = readable = search.read(asker.connection, hit)
         if not hit.is_clean:
             from core.redaction import shown
 
