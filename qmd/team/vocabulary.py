@@ -37,7 +37,8 @@ class Passage(NamedTuple):
 class Indexed(NamedTuple):
     """A document's text, cut and counted: ``starts`` are the bounds of its passages as ``brain_contents`` has them.
 
-    ``tokens`` is the length of its row in ``documents_fts``, path and title included.
+    ``tokens`` is the length of its row in ``documents_fts``, path and title included. ``title`` is a tsvector of the
+    title, at weight A, and behind it of ``collection/path``, at weight B.
     """
 
     starts: array[int]
@@ -57,14 +58,14 @@ def stem_key(stem: str) -> str:
     return plain(stem if len(raw) <= _STEM_BYTES else raw[:_STEM_BYTES].decode("utf-8", "ignore"))
 
 
-def vector(stems: Iterable[str]) -> str:
-    """Return the text of a tsvector that has each stem at its place, the first at 1."""
-    places: dict[str, list[int]] = {}
-    for place, stem in enumerate(stems, 1):
+def vector(stems: Iterable[str], weight: str = "", first: int = 1) -> str:
+    """Return the text of a tsvector that has each stem at its place, the ``first`` at 1, at a ``weight`` (A to D)."""
+    places: dict[str, list[str]] = {}
+    for place, stem in enumerate(stems, first):
         found = places.setdefault(stem_key(stem), [])
         if len(found) < _MOST_PLACES:
-            found.append(min(place, _LAST_PLACE))
-    return " ".join(f"{_quoted(stem)}:{','.join(map(str, found))}" for stem, found in places.items() if stem)
+            found.append(f"{min(place, _LAST_PLACE)}{weight}")
+    return " ".join(f"{_quoted(stem)}:{','.join(found)}" for stem, found in places.items() if stem)
 
 
 def _quoted(stem: str) -> str:
@@ -86,8 +87,10 @@ def index(analyzer: terms.Analyzer, collection: str, path: str, title: str, text
         total += len(stems)
         found.append(Passage(number, len(stems) + len(parts), vector(stems), vector(parts)))
     named = _stems(analyzer, terms.spaced_out(title))
-    total += len(named) + len(_stems(analyzer, terms.spaced_out(f"{collection}/{path}")))
-    return Indexed(bounds, total, vector(named), found)
+    placed = _stems(analyzer, terms.spaced_out(f"{collection}/{path}"))
+    # A gap, so that no phrase reaches from the title into the path.
+    title_vector = f"{vector(named, 'A')} {vector(placed, 'B', len(named) + 2)}".strip()
+    return Indexed(bounds, total + len(named) + len(placed), title_vector, found)
 
 
 def _stems(analyzer: terms.Analyzer, text: str) -> list[str]:

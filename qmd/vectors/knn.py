@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # the k nearest of n in time k × n: of many, half as many do (docs/retrieval.md).
 DEPTH = 200
 DEPTH_OF_MANY = 100
-# A vec0 table keeps its vectors in blocks of 1,024; those of a space with more than these are many.
+# A vec0 table keeps its vectors in blocks; those of a space with more than these are many.
+BLOCK = 1024
 _FEW_BLOCKS = 4
 # Chunks looked at for each document that is wanted, and the most that vec0 gives.
 _EACH = 2
@@ -87,10 +88,11 @@ class Meaning:
     has its vectors; ``by_model``: the model itself encoded the question, not a table fitted to it.
 
     Words are searched first, so that others can look up meanwhile what is near: ``found`` gives it (as ``chunks``), or
-    None where it is to be looked up by whoever asks.
+    None where it is to be looked up by whoever asks. ``weigh`` gives what meaning counts in a collection of another
+    store, by its share of code; None if meaning counts the same in all.
     """
 
-    __slots__ = ("_found", "_limit", "_vector", "by_model", "default", "level", "space", "weights", "whole")
+    __slots__ = ("_found", "_limit", "by_model", "default", "level", "space", "vector", "weigh", "weights", "whole")
 
     def __init__(
         self,
@@ -105,8 +107,9 @@ class Meaning:
         self._limit = limit
         self.weights = weights
         self.default = default
-        self._vector = vector
+        self.vector = vector
         self._found = found
+        self.weigh: Callable[[float], float] | None = None
         self.level: float | None = None
         self.whole, self.by_model = True, False
 
@@ -115,7 +118,7 @@ class Meaning:
         found = self._found() if self._found is not None else None
         if found is None:
             spaces.load(connection)
-            found = chunks(connection, self.space, self._vector(), filters, restricted, self._limit)
+            found = chunks(connection, self.space, self.vector(), filters, restricted, self._limit)
         return documents(connection, found, filters)
 
 
@@ -151,6 +154,22 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
 
     The chunks are (id, L2 distance of vectors of length 127), nearest first.
     """
+    rows = vectors.documents_of(connection, dict.fromkeys(chunk // SPAN for chunk, _ in chunks), filters)
+    kinds: Any = ()
+    if any(last == spaces.EXCHANGE for _, _, last in rows):
+        kinds = connection.execute(
+            f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in chunks)})"
+        )
+    return gather(chunks, rows, dict(kinds))
+
+
+def gather(
+    chunks: Sequence[tuple[int, float]], rows: Sequence[tuple[int, int, int]], kind_of: dict[int, int]
+) -> Nearest:
+    """Return the documents of ``chunks``, nearest first: (id, distance) as for ``documents``.
+
+    ``rows`` are (cut, document, kind of the cut's last chunk), ``kind_of`` has the kinds of chunks.
+    """
     if not chunks:
         return Nearest({}, 0.0)
     found = [(chunk, _cosine(distance)) for chunk, distance in chunks]
@@ -158,17 +177,11 @@ def documents(connection: apsw.Connection, chunks: Sequence[tuple[int, float]], 
     first: dict[int, tuple[int, float]] = {}
     for chunk, cosine in found:
         first.setdefault(chunk // SPAN, (chunk, cosine))
-    rows = vectors.documents_of(connection, first, filters)
     # A chunk that is not among the nearest is no nearer than the last of them: no more is known.
     scales = {cut: [floor, floor] for cut, _, last in rows if last == spaces.EXCHANGE}
-    if scales:
-        kinds: Any = connection.execute(
-            f"SELECT id, kind FROM brain_chunks WHERE id IN ({','.join(str(chunk) for chunk, _ in found)})"
-        )
-        kind_of = dict(kinds)
-        for chunk, cosine in reversed(found):
-            if chunk // SPAN in scales and chunk in kind_of:
-                scales[chunk // SPAN][kind_of[chunk] == spaces.EXCHANGE] = cosine
+    for chunk, cosine in reversed(found):
+        if chunk // SPAN in scales and chunk in kind_of:
+            scales[chunk // SPAN][kind_of[chunk] == spaces.EXCHANGE] = cosine
     nearest: dict[int, Near] = {}
     for cut, document, _ in rows:
         chunk, cosine = first[cut]

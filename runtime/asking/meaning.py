@@ -76,8 +76,10 @@ class Semantics:
         if not factor:
             return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
         weights = {name: weight * factor for name, weight in self.weights.items()}
-        default = meaning_weight(0.0, self.encoder.kind) * factor
-        return knn.Meaning(self.space, begun.vector, weights, default, limit, found)
+        kind = self.encoder.kind
+        meaning = knn.Meaning(self.space, begun.vector, weights, meaning_weight(0.0, kind) * factor, limit, found)
+        meaning.weigh = lambda share: meaning_weight(share, kind) * factor
+        return meaning
 
 
 def choose(asker: Asker, inquiry: Inquiry) -> None:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from core.errors import BadInput, EngineTimeout
-from core.processes.within import within
+from core.processes.within import Begun, within
 
 
 def test_what_comes_in_time_is_returned() -> None:
@@ -37,3 +37,29 @@ def test_what_hangs_may_be_told_to_end() -> None:
     stop.clear()
     assert within(30, lambda: 42, "late", stop.set) == 42
     assert not stop.is_set()
+
+
+def test_an_answer_that_nobody_waits_for_is_ended_whenever_it_comes() -> None:
+    for early in (True, False):
+        go, ended = threading.Event(), threading.Event()
+
+        def call(go: threading.Event = go) -> int:
+            go.wait(10)
+            return 7
+
+        found: list[int] = []
+
+        def end(answer: int, found: list[int] = found, ended: threading.Event = ended) -> None:
+            found.append(answer)
+            ended.set()
+
+        begun = Begun(call)
+        if early:
+            begun.abandon(end)
+            go.set()
+        else:
+            go.set()
+            begun._thread.join(10)
+            begun.abandon(end)
+        assert ended.wait(10)
+        assert found == [7]

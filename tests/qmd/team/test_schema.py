@@ -259,7 +259,7 @@ def test_two_who_make_a_space_at_once_make_one(postgres: Server) -> None:
 def test_a_migration_that_fails_leaves_the_space_as_it_was(
     space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "migrations"
+    before, folder = schema.latest(), tmp_path / "migrations"
     shutil.copytree(schema._FOLDER, folder)
     (folder / "0900.sql").write_text("CREATE TABLE more (a int);")
     (folder / "0901.sql").write_text("CREATE TABLE even_more (a int); SELECT 1 / 0;")
@@ -267,9 +267,9 @@ def test_a_migration_that_fails_leaves_the_space_as_it_was(
     with connection.connect(space.engine("ada"), 10) as admin:
         with pytest.raises(psycopg.Error, match="division by zero"):
             schema.migrate(admin, space.name, REDACTION)
-        assert schema.version(admin, space.name) == 1
+        assert schema.version(admin, space.name) == before
         (folder / "0901.sql").unlink()
-        assert schema.migrate(admin, space.name, REDACTION) == (1, 900)
+        assert schema.migrate(admin, space.name, REDACTION) == (before, 900)
     # A table of a migration has the rights of all others.
     with connection.open_reader(space.engine("leo"), 10) as leo:
         assert leo.execute("SELECT * FROM more").fetchall() == []

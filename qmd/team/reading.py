@@ -1,0 +1,401 @@
+"""A team's documents as a ranking reads them: the store on PostgreSQL behind ``qmd.search.search.Store``.
+
+The server nominates (``migrations/0002.sql``), as FTS5 does on SQLite; what is nominated is scored by the same code as
+documents of the index. A question takes four round trips: how many passages have its terms, the candidates, the facts
+of those that are scored, and the rows that are shown. The first two run in a thread while the index is read.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from core import jsonb
+from core.errors import BrainError, EngineMissing
+from core.processes.within import Begun, within
+from core.version import REDACTION
+from qmd.index.schema import SPAN
+from qmd.search import scoring
+from qmd.search.search import Hit, Query
+from qmd.team import connection as team
+from qmd.team.vocabulary import stem_key
+from qmd.vectors import knn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    import psycopg
+
+    from qmd.index.catalogue import Filters
+    from qmd.index.terms import Analyzer, Terms
+    from qmd.search.search import Located, Placed
+    from qmd.vectors.knn import Meaning, Nearest
+
+# Ids of a team's documents begin here, so that they never are those of the index.
+FIRST_ID = 1 << 60
+# Vectors of a space from which on an index finds the nearest; fewer are compared each.
+_INDEXED_VECTORS = 50_000
+# Rows that the index of vectors looks at before it gives up finding enough that the member may see.
+_SCANNED = 40_000
+_COLUMNS = "d.id, u.owner, u.collection, u.trust, d.path, d.title, d.hash, d.date, d.ended, d.dated, d.fields, d.policy"
+
+
+_LATE = "the team's server did not answer in time"
+
+
+class Away(EngineMissing):
+    """The team's store gives no answer: the user's own documents have to do."""
+
+
+class Unit:
+    """One collection of one member: ``name`` is ``owner/collection``, ``code_share`` how much of it is code (0–1).
+
+    ``pushed_at`` is when its owner last sent something, in epoch seconds; None if never.
+    """
+
+    __slots__ = ("code_share", "collection", "id", "name", "owner", "passages", "pushed_at")
+
+    def __init__(
+        self, id: int, owner: str, collection: str, code_share: float, passages: int, pushed_at: int | None
+    ) -> None:
+        self.id, self.owner, self.collection = id, owner, collection
+        self.name, self.code_share, self.passages = f"{owner}/{collection}", code_share, passages
+        self.pushed_at = pushed_at
+
+
+class TeamStore:
+    """What other members share, over one connection (``qmd.search.search.Store``).
+
+    One thread uses the connection at a time. Documents of ``without`` are left out: they are in the member's own index.
+    ``evidence`` are members of whom everything is evidence only. ``until`` (monotonic seconds) is when every method
+    gives up. Each raises Away if the server fails or takes longer.
+    """
+
+    def __init__(
+        self,
+        connection: psycopg.Connection[Any],
+        analyzer: Analyzer,
+        *,
+        without: str = "",
+        evidence: Collection[str] = (),
+    ) -> None:
+        self.connection, self.analyzer = connection, analyzer
+        self._without, self._evidence = without, evidence
+        self._lock = threading.Lock()
+        self._units: list[Unit] | None = None
+        self.until = float("inf")
+
+    def ask_until(self, until: float) -> None:
+        """Begin another question: what may be asked is looked up again, and every method gives up at ``until``."""
+        self.until, self._units = until, None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+        try:
+            return within(
+                min(self.until - time.monotonic(), threading.TIMEOUT_MAX), lambda: self.read_rows(query, *values), _LATE
+            )
+        except BrainError as error:
+            raise Away(error.message, error.fix) from None
+
+    def begin(self, task: Callable[[], None]) -> Callable[[], None]:
+        """Begin a task that calls ``read_rows``; what is returned waits for the end of the task."""
+        begun = Begun(task)
+
+        def wait() -> None:
+            try:
+                begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), _LATE)
+            except BrainError as error:
+                raise Away(error.message, error.fix) from None
+
+        return wait
+
+    def read_rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query, however long the server takes. Raises BrainError."""
+        from psycopg import Error
+
+        try:
+            with self._lock:
+                return self.connection.execute(query.encode(), values).fetchall()
+        except Error as error:
+            raise team.translated(error) from None
+
+    def units(self, collections: Sequence[str] = (), read: Callable[..., list[Any]] | None = None) -> list[Unit]:
+        """Return what may be asked, of ``collections`` alone if any are named; ``read`` is one of the methods below."""
+        if self._units is None:
+            query = (
+                "SELECT id, owner, collection, code_share, passages, extract(epoch FROM pushed_at)::bigint FROM units"
+                " WHERE owner <> %s AND documents > 0"
+            )
+            self._units = [Unit(*row) for row in (read or self.rows)(query, self._without)]
+        return [unit for unit in self._units if not collections or unit.collection in collections]
+
+    def candidates(self, filters: Filters, limit: int) -> TeamCandidates:
+        """Return what a question reads."""
+        return TeamCandidates(self, filters, limit)
+
+    def newest(self, filters: Filters, limit: int) -> list[Hit]:
+        """Return the documents that ended last."""
+        condition, values = _condition(filters)
+        return self._hits(f"{condition} ORDER BY d.ended DESC, d.id LIMIT {int(limit)}", filters, values)
+
+    def hits(self, filters: Filters, ids: Iterable[int]) -> list[Hit]:
+        """Return documents of ``ids`` that the filters let through, without a score."""
+        condition, values = _condition(filters)
+        return self._hits(f"{condition} AND d.id = ANY (%s)", filters, (*values, list(ids)))
+
+    def find(self, condition: str, *values: object) -> list[Hit]:
+        """Return documents for which a condition over ``documents d JOIN units u`` holds."""
+        query = f"SELECT {_COLUMNS} FROM documents d JOIN units u ON u.id = d.unit WHERE {condition}"
+        return [self._hit(row) for row in self.rows(query, *values)]
+
+    def read(self, hit: Hit) -> str:
+        """Return the text of a hit, "" if it has gone meanwhile, and note its ``piece``."""
+        found = self.rows("SELECT text, starts FROM documents WHERE id = %s", hit.id - FIRST_ID)
+        if not found:
+            return ""
+        text, bounds = found[0][0], memoryview(bytes(found[0][1])).cast("I")
+        place = hit.passage % SPAN
+        if hit.near is not None:
+            hit.piece = (hit.near.start, hit.near.end)
+        elif hit.passage and place < len(bounds) - 1:
+            hit.piece = (bounds[place], bounds[place + 1])
+        elif len(bounds):
+            hit.begin = bounds[0]
+        return str(text)
+
+    def _hits(self, condition: str, filters: Filters, values: Sequence[object]) -> list[Hit]:
+        units = [unit.id for unit in self.units(filters.collections)]
+        return self.find(f"d.unit = ANY (%s) AND {condition}", units, *values) if units else []
+
+    def _hit(self, row: Sequence[Any]) -> Hit:
+        id, owner, collection, trust, path, title, digest, date, ended, dated, fields, policy = row
+        hit = Hit(
+            (id + FIRST_ID, collection, path, title, digest, date, ended, dated, jsonb.pack(fields or {}), policy), 0.0
+        )
+        # A newer policy than this program's hides at least as much.
+        hit.is_clean = policy >= REDACTION
+        hit.store, hit.owner = self, owner
+        hit.trust = "evidence" if owner in self._evidence else trust
+        return hit
+
+
+class TeamCandidates:
+    """What one question reads of a team's documents (``qmd.search.search.Candidates``)."""
+
+    if TYPE_CHECKING:
+        terms: list[int]
+        frequencies: list[float]
+        named: Collection[int]
+
+    def __init__(self, store: TeamStore, filters: Filters, limit: int) -> None:
+        self._store, self._filters, self._limit = store, filters, limit
+        self.total, self.named = 0, ()
+        self._units: list[Unit] = []
+        self._work: Callable[[], None] | None = None
+        self._rows: list[Any] = []
+        self._facts: dict[int, tuple[str, int, int, int, bool]] = {}
+
+    def begin(self, terms: Terms, name: str, periods: list[tuple[int, int]]) -> None:
+        """Have the server look for candidates."""
+        self._phrases = [[stem_key(stem) for stem in stems] for stems in terms.stems]
+        stems = [stem_key(stem) for _, _, stem in self._store.analyzer.offsets(name)]
+        self._work = self._store.begin(lambda: self._nominate(terms, name, stems, periods))
+
+    def _nominate(self, terms: Terms, name: str, name_stems: list[str], periods: list[tuple[int, int]]) -> None:
+        store, filters = self._store, self._filters
+        everything = store.units(read=store.read_rows)
+        self._units = store.units(filters.collections)
+        ids = [unit.id for unit in everything]
+        stems = sorted({stem for phrase in self._phrases for stem in phrase})
+        # How rare a word is does not depend on the filters, as on SQLite.
+        found = dict(
+            store.read_rows(
+                "SELECT stem, sum(passages)::bigint FROM terms WHERE stem = ANY (%s) AND unit = ANY (%s) GROUP BY 1",
+                stems,
+                ids,
+            )
+            if stems and ids
+            else ()
+        )
+        query = Query(terms, [min(found.get(stem, 0) for stem in phrase) for phrase in self._phrases])
+        self.terms, self.frequencies = query.terms, query.frequencies
+        self._live = [self._phrases[index] for index in query.live]
+        if not ids or not self._units or not self._live:
+            return
+        within = None if len(self._units) == len(everything) else [unit.id for unit in self._units]
+        self._rows = store.read_rows(
+            "SELECT * FROM candidates(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            ids,
+            within,
+            json.dumps(self._live),
+            [query.live.index(index) + 1 for index in query.rare],
+            scoring.TITLE_WEIGHT,
+            scoring.INNER_WEIGHT,
+            max(scoring.NOMINATED_PASSAGES, 2 * self._limit),
+            max(scoring.NOMINATED_DOCUMENTS, self._limit),
+            name,
+            json.dumps(name_stems),
+            json.dumps(periods),
+            scoring.NOMINATED_BY_DATE,
+            filters.since,
+            filters.until,
+            json.dumps([_test(*each) for each in filters.fields]),
+        )
+        self.named = [FIRST_ID + row[0] for row in self._rows if row[7]]
+        if any(row[1] is not None for row in self._rows):
+            self.total = sum(unit.passages for unit in everything)
+
+    def passages(self) -> Placed:
+        """Return the nominated passages, with the places of the terms."""
+        self._wait()
+        found: list[Located] = []
+        homes: dict[int, list[int]] = {}
+        for document, number, length, places, inner, *_ in self._rows:
+            if number is not None:
+                passage = (FIRST_ID + document) * SPAN + number
+                homes[passage] = [FIRST_ID + document]
+                columns = [(_places(places, each), _places(inner, each)) for each in self._live]
+                found.append((passage, length, self.total, columns))
+        return found, homes
+
+    def documents(self) -> list[Located]:
+        """Return the documents of passages, the nominated ones and those of the name asked for, with counts."""
+        found: list[Located] = []
+        for document, number, length, _, _, titles, bodies, _ in self._rows:
+            if number is None:
+                counts = [((), range(title), range(body)) for title, body in zip(titles, bodies, strict=True)]
+                found.append((FIRST_ID + document, length, self.total, counts))
+        return found
+
+    def nearest(self, meaning: Meaning) -> Nearest:
+        """Find what is near by meaning, in the space of the question's vector."""
+        self._wait()
+        if meaning.weigh is not None:
+            meaning.weights.update({unit.name: meaning.weigh(unit.code_share) for unit in self._units})
+        space = self._store.rows(
+            "SELECT id, dimensions FROM spaces WHERE fingerprint = %s AND layout = %s ORDER BY id LIMIT 1",
+            meaning.space.fingerprint,
+            meaning.space.layout,
+        )
+        if not space or not self._units:
+            return knn.Nearest({}, 0.0)
+        return self._nearest(space[0], meaning)
+
+    def _nearest(self, found_space: tuple[int, int], meaning: Meaning) -> Nearest:
+        space, dimensions = map(int, found_space)
+        rows, units = self._store.rows, [unit.id for unit in self._units]
+        (count,) = rows("SELECT count(*) FROM vectors WHERE space = %s AND unit = ANY (%s)", space, units)[0]
+        depth = knn.depth(-(-count // knn.BLOCK), self._limit)
+        vector = f"[{','.join(map(str, memoryview(meaning.vector()).cast('b')))}]"
+        condition, values = _condition(self._filters)
+        joined = "" if condition == "true" else f" JOIN documents d ON d.id = v.document AND {condition}"
+        if count >= _INDEXED_VECTORS:
+            rows(
+                "SELECT set_config('hnsw.iterative_scan', 'strict_order', false),"
+                f" set_config('hnsw.ef_search', '{max(depth, 100)}', false),"
+                f" set_config('hnsw.max_scan_tuples', '{_SCANNED}', false)"
+            )
+        found = rows(
+            f'SELECT v.document, v.seq, v.kind, v.start, v."end",'
+            f" v.embedding::halfvec({dimensions}) <-> %s::halfvec({dimensions}) AS distance"
+            f" FROM vectors v{joined} WHERE v.space = {space} AND v.unit = ANY (%s)"
+            f" ORDER BY distance LIMIT {depth}",
+            vector,
+            *values,
+            units,
+        )
+        documents = list({row[0] for row in found})
+        kinds = rows(
+            "SELECT e.document, v.kind FROM embedded e JOIN vectors v ON v.space = e.space AND v.document = e.document"
+            " AND v.seq = e.chunks - 1 WHERE e.space = %s AND e.document = ANY (%s)",
+            space,
+            documents,
+        )
+        chunks = {(FIRST_ID + row[0]) * SPAN + row[1]: row for row in found}
+        nearest = knn.gather(
+            [(chunk, row[5]) for chunk, row in chunks.items()],
+            [(FIRST_ID + document, FIRST_ID + document, last) for document, last in kinds],
+            {chunk: row[2] for chunk, row in chunks.items()},
+        )
+        for near in nearest.documents.values():
+            near.start, near.end = chunks[near.chunk][3:5]
+        return nearest
+
+    def dates(self, ids: Collection[int]) -> Iterator[tuple[int, int, int]]:
+        """Yield (id, date, ended) of those of ``ids`` with a date of their own."""
+        for id, (_, _, date, ended, dated) in self._read_facts(ids):
+            if dated:
+                yield id, date, ended
+
+    def lengths(self, ids: Collection[int]) -> Iterator[tuple[int, str, int, int]]:
+        """Yield (id, ``owner/collection``, 0, number of passages) of those of ``ids`` that are a team's."""
+        for id, (collection, passages, *_) in self._read_facts(ids):
+            yield id, collection, 0, passages
+
+    def hits(self, ids: Collection[int]) -> dict[int, Hit]:
+        """Return those of ``ids`` that are a team's as hits without a score."""
+        wanted = [id - FIRST_ID for id in ids if id >= FIRST_ID]
+        return {hit.id: hit for hit in self._store.hits(self._filters, wanted)} if wanted else {}
+
+    def _read_facts(self, ids: Collection[int]) -> Iterator[tuple[int, tuple[str, int, int, int, bool]]]:
+        wanted = [id - FIRST_ID for id in ids if id >= FIRST_ID and id not in self._facts]
+        if wanted:
+            names = {unit.id: unit.name for unit in self._units}
+            query = "SELECT id, unit, passages, date, ended, dated FROM documents WHERE id = ANY (%s)"
+            for id, unit, *rest in self._store.rows(query, wanted):
+                self._facts[id + FIRST_ID] = (names.get(unit, ""), max(1, rest[0]), *rest[1:])
+        for id in ids:
+            if id in self._facts:
+                yield id, self._facts[id]
+
+    def _wait(self) -> None:
+        if self._work is not None:
+            work, self._work = self._work, None
+            work()
+
+
+def _places(positions: dict[str, list[int]], phrase: Sequence[str]) -> list[int]:
+    """Return the places (from 0) at which a phrase begins."""
+    first, *others = (positions.get(stem, ()) for stem in phrase)
+    following = [frozenset(each) for each in others]
+    return [at - 1 for at in first if all(at + place in each for place, each in enumerate(following, 1))]
+
+
+def _condition(filters: Filters) -> tuple[str, list[object]]:
+    """Return what filters say of dates and fields, over ``documents d``, and its values."""
+    clauses: list[str] = []
+    values: list[object] = []
+    if filters.since is not None:
+        clauses.append("d.ended >= %s")
+        values.append(filters.since)
+    if filters.until is not None:
+        clauses.append("d.date < %s")
+        values.append(filters.until)
+    if filters.fields:
+        clauses.append("holds(d.fields, %s)")
+        values.append(json.dumps([_test(*each) for each in filters.fields]))
+    return " AND ".join(clauses) or "true", values
+
+
+def _test(name: str, operator: str, value: str) -> tuple[str, str, str]:
+    """Return a test of ``Filters.fields`` as ``holds`` takes it: a GLOB is a regular expression of PostgreSQL."""
+    if operator == "=":
+        return name, operator, value
+    pattern, place = "", 0
+    while place < len(value):
+        mark, end = value[place], value.find("]", place + 2)
+        if mark == "[" and end > 0:
+            body = value[place + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            pattern += f"[{body}]"
+            place = end
+        else:
+            pattern += {"*": ".*", "?": "."}.get(mark, mark if mark.isalnum() else f"\\{mark}")
+        place += 1
+    return name, "/~" if value.startswith("*/") else "~", f"^{pattern}$"

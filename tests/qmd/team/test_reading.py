@@ -1,0 +1,166 @@
+"""Over the same documents, a team's store gives the answers of the index."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from bench.postgres import Server
+from qmd.index.catalogue import Filters
+from qmd.index.store import open_index
+from qmd.index.update import register, update
+from qmd.search.search import Hit, Ranking, Searcher
+from qmd.team.connection import open_reader
+from qmd.team.reading import TeamStore
+from runtime.dates.question import DateBoost, read
+from tests.qmd.corpus import Folder, write
+from tests.qmd.team.filling import fill
+
+_WORDS = (
+    "cache eviction deadlock token refresh gateway rollback schema migration index vector embedding latency server"
+    " flag experiment session database encryption backup deploy pipeline lock transaction garbage collector outage"
+    " alert noise research meeting budget invoice typography palette compiler parser graph traversal running ran"
+).split()
+_MARKED = (
+    "calls getUserName in the username handler", "git commit --no-verify and again --no-verify", "MAX_RETRY_COUNT is 3",
+    "see src/auth/token.py", "全文検索エンジンを作る", "한국어검색 엔진", "connect ECONNREFUSED 127.0.0.1:5432",
+    "naïve café",
+)  # fmt: skip
+_QUESTIONS = (
+    "getUserName", "username handler", "src/auth/token.py", "--no-verify", "検索エンジン", "검색", "ECONNREFUSED",
+    "MAX_RETRY_COUNT", "why did the token refresh of the gateway fail", "FileLock", "release", "what ran in pipelines",
+    "café", "the", "brain", "notes", "it's", "a \\ b 'quoted'",
+)  # fmt: skip
+
+
+def _texts() -> dict[str, str | bytes]:
+    draw = random.Random(7)
+    found: dict[str, str | bytes] = {}
+    for number in range(120):
+        lines = [
+            " ".join(draw.choices(_WORDS, k=draw.randint(5, 60)))
+            + (f" {draw.choice(_MARKED)}" if draw.random() < 0.2 else "")
+            for _ in range(draw.choice((1, 2, 4, 30)))
+        ]
+        date = f"2026-{number % 9 + 1:02}-{number % 27 + 1:02}T10:00:00Z"
+        source, project = draw.choice(("claude", "codex")), draw.choice(("api", "web"))
+        head = f"---\nsource: {source}\nproject: /home/me/{project}\ndate: {date}\ntags: [a, {number % 3}]\n---\n"
+        found[f"n{number}.md"] = f"{head}\n# {' '.join(draw.choices(_WORDS, k=3)).title()}\n\n" + "\n\n".join(lines)
+    found["lock.md"] = "# FileLock\n\nA lock in a file."
+    found["release.md"] = "# FileLock.release\n\nLet the lock go."
+    found["head.md"] = "---\ntopic: walrus\n---\n"
+    found["same.md"] = "cache " * 400
+    return found
+
+
+class Both:
+    """The same documents in an index and in a team's store, ranked by the same code."""
+
+    def __init__(self, index: apsw.Connection, store: TeamStore) -> None:
+        self.searcher, self.store = Searcher(index), store
+
+    def ranked(self, question: str, *, team: bool, filters: Filters, limit: int, boost: DateBoost | None) -> list[Hit]:
+        ranking = Ranking(self.searcher, filters, limit, boost)
+        if team:
+            ranking.stores = [self.store.candidates(filters, limit)]
+        ranking.rank(question)
+        return ranking.hits(parts=True)
+
+    def differ(self, question: str, filters: Filters | None = None, limit: int = 10, *, dates: str = "") -> str:
+        """Return what differs between both answers, "" if nothing does; equal scores may change places."""
+        span = read(dates, 1_790_000_000) if dates else None
+        boost = None if span is None else DateBoost(span)
+        answers = [
+            [
+                (round(hit.score, 6), f"{hit.collection}/{hit.path}", hit.parts, hit.passage and hit.token)
+                for hit in found
+            ]
+            for found in (
+                self.ranked(question, team=team, filters=filters or Filters(), limit=limit, boost=boost)
+                for team in (False, True)
+            )
+        ]
+        first, second = (sorted(answer, key=lambda hit: (-hit[0], hit[1])) for answer in answers)
+        return "" if first == second else f"{question}: {first} {second}"
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[Both]:
+    place = tmp_path_factory.mktemp("team")
+    index = open_index(str(place / "index.sqlite"), write=True)
+    folders = [Folder(place / name, name) for name in ("notes", "brain")]
+    texts = _texts()
+    for folder in folders:
+        Path(folder.path).mkdir()
+        write(
+            Path(folder.path),
+            {name: text for name, text in texts.items() if (hash_of(name) % 2 == 0) == (folder.name == "notes")},
+        )
+    register(index, folders)
+    update(index, folders)
+    space = postgres.space("mira", "bob")
+    fill(space.engine("mira"), index)
+    connection = open_reader(space.engine("bob"), 30)
+    yield Both(index, TeamStore(connection, Searcher(index).analyzer, without="bob"))
+    connection.close()
+    index.close()
+    space.drop()
+
+
+def hash_of(name: str) -> int:
+    return sum(map(ord, name))
+
+
+def _drawn(count: int) -> list[str]:
+    draw = random.Random(3)
+    return [" ".join(draw.choices(_WORDS, k=draw.randint(1, 9))) for _ in range(count)]
+
+
+def test_the_first_ten_of_a_team_are_those_of_the_index_with_the_same_scores(both: Both) -> None:
+    assert not [said for question in (*_QUESTIONS, *_drawn(60)) if (said := both.differ(question))]
+
+
+def test_filters_leave_the_same_documents_and_the_same_scores(both: Both) -> None:
+    cases = [
+        Filters(("brain",)),
+        Filters(since=1_775_000_000, until=1_783_000_000),
+        Filters(fields=(("project", "GLOB", "*/api"),)),
+        Filters(fields=(("project", "GLOB", "/home/[a-m]?/w*"),)),
+        Filters(fields=(("source", "=", "codex"), ("tags", "=", "1"))),
+    ]
+    assert not [said for case in cases for question in _drawn(12) if (said := both.differ(question, case))]
+
+
+def test_documents_of_a_named_date_are_lifted_as_in_the_index(both: Both) -> None:
+    assert not [said for question in _drawn(12) if (said := both.differ(question, dates="on 5 march 2026"))]
+
+
+def test_a_question_with_common_words_is_nominated_by_its_rare_ones_as_in_the_index(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qmd.search.scoring.ROW_BUDGET", 150)
+    assert not [said for question in _drawn(20) if (said := both.differ(question))]
+
+
+def test_the_texts_of_hits_are_shown_where_the_evidence_is(both: Both) -> None:
+    for question in _QUESTIONS:
+        own, team = (both.ranked(question, team=team, filters=Filters(), limit=5, boost=None) for team in (False, True))
+        both.searcher.show(own)
+        both.searcher.show(team)
+        shown = [{hit.path: (hit.line, hit.snippet) for hit in found if hit.score < 1} for found in (own, team)]
+        assert {path: shown[1][path] for path in shown[0] if path in shown[1]} == {
+            path: shown[0][path] for path in shown[0] if path in shown[1]
+        }
+
+
+def test_what_a_member_shares_is_neither_found_nor_counted_among_the_own(both: Both, postgres: Server) -> None:
+    assert both.store.units()
+    alone = TeamStore(both.store.connection, both.searcher.analyzer, without="mira")
+    candidates = alone.candidates(Filters(), 5)
+    candidates.begin(both.searcher.analyzer.analyze("token refresh"), "", [])
+    assert candidates.passages() == ([], {})
+    assert (candidates.documents(), candidates.total, sum(candidates.frequencies)) == ([], 0, 0)
