@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # How long --refresh waits for another index run, where --timeout does not say.
 _REFRESH_WAIT_S = 10.0
 # Options with the same name in a request.
-_SAME = ("limit", "source", "project", "strict", "explain", "mode", "min_score")
+_SAME = ("limit", "source", "project", "strict", "explain", "mode", "min_score", "own")
 
 
 def _mode(text: str) -> str:
@@ -67,6 +67,7 @@ COMMAND = Command(
         Option("--no-rerank", help="do not, where collections.yml says to"),
         Option("--strict", help='qmd\'s own query language: terms ANDed, "phrases", -exclusions'),
         Option("--literal", help="permit ; ` and $( in the question"),
+        Option("--own", help="leave out what other members of the team share"),
         Option("--explain", help="add to each hit why it ranks where it does"),
         Option("--refresh", help="index new transcripts first"),
         Option(

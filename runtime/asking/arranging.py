@@ -68,17 +68,17 @@ def below_successors(connection: apsw.Connection, hits: list[Hit]) -> list[Hit]:
 
 def unite_twins(asker: Asker, inquiry: Inquiry) -> None:
     """Keep the better hit of a session and its distillate, and remember the other one as its twin."""
-    kept: dict[tuple[str, str], Hit] = {}
+    kept: dict[tuple[str, str, str], Hit] = {}
     shown: list[Hit] = []
     for hit in inquiry.hits:
         folder = asker.config.collections.get(hit.collection)
-        trust = folder.trust if folder is not None else ""
+        trust = hit.trust or (folder.trust if folder is not None else "")
         if trust in _TWINS:
-            twin = kept.get((_TWINS[trust == _TWINS[0]], hit.path))
+            twin = kept.get((_TWINS[trust == _TWINS[0]], hit.owner, hit.path))
             if twin is not None and twin.field("session_id") == hit.field("session_id"):
                 inquiry.twins[twin.id] = hit
                 continue
-            kept[trust, hit.path] = hit
+            kept[trust, hit.owner, hit.path] = hit
         shown.append(hit)
     inquiry.hits = shown
 

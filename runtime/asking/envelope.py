@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qmd.search.search import Hit
     from runtime.dates.span import Span
 
-SCHEME = "qmd://"
+SCHEME, TEAM = "qmd://", "team://"
 FRESH_DAYS = 1
 _DOCID_DIGITS = 6
 # A hit with a smaller share of the score above it does not clearly answer (docs/ask.md).
@@ -44,6 +44,11 @@ def docid(digest: str) -> str:
 def uri(collection: str, path: str) -> str:
     """Return ``qmd://collection/path``; the path is literal, as qmd stores and prints it."""
     return f"{SCHEME}{collection}/{path}"
+
+
+def uri_of(hit: Hit) -> str:
+    """Return the uri of a hit; one of another member is ``team://owner/collection/path``."""
+    return f"{TEAM}{hit.owner}/{hit.collection}/{hit.path}" if hit.owner else uri(hit.collection, hit.path)
 
 
 def resume(fields: dict[str, Any], home: Home) -> str | None:
@@ -150,6 +155,9 @@ def entry(
         "project": project,
         "resume": resume(hit.fields, config.home),
     }
+    if hit.owner:
+        # Its file and its session are on another machine.
+        result.update(uri=uri_of(hit), path=None, resume=None, trust=hit.trust, owner=hit.owner)
     if machine:
         result["machine"] = machine
     if hit.quotes:
@@ -184,9 +192,9 @@ def entry(
 def place(hit: Hit, config: Config) -> dict[str, Any]:
     """Return one representation, as an envelope has it."""
     return {
-        "uri": uri(hit.collection, hit.path),
+        "uri": uri_of(hit),
         "docid": docid(hit.hash),
-        "trust": config.trust_of(hit.collection, hit.path),
+        "trust": hit.trust or config.trust_of(hit.collection, hit.path),
         "line": hit.line,
         "score": round(hit.score, 4),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import isabs, isdir
 
 from core.config import machine_of
-from runtime.asking.envelope import uri
+from runtime.asking.envelope import uri_of
 from runtime.validity import validity
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ _REASONS = ("Why: ", "Alternatives:", "- ")
 
 def judge(asker: Asker, inquiry: Inquiry) -> None:
     """Find the validity of each hit, and put newer statements before the older ones that they replace."""
-    trusts = {hit.id: asker.config.trust_of(hit.collection, hit.path) for hit in inquiry.hits}
+    trusts = {hit.id: hit.trust or asker.config.trust_of(hit.collection, hit.path) for hit in inquiry.hits}
     stated = [hit for hit in inquiry.hits if trusts[hit.id] in _TRUSTED]
     # Sessions without a project have none in common. A note without one holds everywhere.
     placed = [hit for hit in stated if trusts[hit.id] == _NOTE or hit.field("project")]
@@ -61,7 +61,7 @@ def _files(asker: Asker, inquiry: Inquiry, hit: Hit) -> tuple[Sequence[str], boo
     were)."""
     project = hit.field("project") or ""
     # Nothing is known here of files of another machine, whose folders may have the same names.
-    if not isabs(project) or not isdir(project) or machine_of(hit.path):
+    if not isabs(project) or not isdir(project) or hit.owner or machine_of(hit.path):
         return (), False  # nearly always, and then nothing is imported
     from runtime.asking import files
 
@@ -90,7 +90,7 @@ def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
         lines = [(hit.line, f"{title}\n{text}")]
     return validity.Claim(
         hit.id,
-        uri(hit.collection, hit.path),
+        uri_of(hit),
         hit.date,
         lines,
         heard=heard,

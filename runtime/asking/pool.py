@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
-from runtime.asking.ask import Asker
+from runtime.asking import team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ class OpenIndex:
         self.state, self.config = state, config
         self.used = time.monotonic()
         self._fresh_s, self._read_at = fresh_s, 0.0
-        self._asker = Asker(home, config, staying=True)
+        self._asker = team.asker(home, config, staying=True)
         self._asker.__enter__()
 
     def ask(self, question: str, request: Request, encoder: Encoder | None) -> dict[str, Any]:

@@ -39,12 +39,16 @@ DEFAULTS: dict[str, Any] = {
     "mode": "auto",
     "min_score": None,
     "rerank": None,
+    "own": False,
     "timeout_s": None,
 }
 
 
 class Request:
-    """The options of a question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive."""
+    """The options of a question. ``since`` and ``until`` are epoch seconds, ``until`` exclusive.
+
+    ``own`` leaves out what other members of a team share.
+    """
 
     __slots__ = tuple(DEFAULTS)
 
@@ -62,6 +66,7 @@ class Request:
         mode: str
         min_score: float | None
         rerank: bool | None
+        own: bool
         timeout_s: float | None
 
     def __init__(self, **given: Any) -> None:
@@ -92,9 +97,9 @@ def other_engine(environ: Mapping[str, str]) -> str:
 
 
 def is_answered_here(home: Home, config: Config, request: Request, environ: Mapping[str, str]) -> bool:
-    """Return True if neither a resident process nor another program may answer."""
+    """Return True if neither a resident process nor another program may answer, nor a team's store."""
     there = resident_share(request, config) and os.path.exists(home.socket)
-    return not (there or other_engine(environ))
+    return not (there or other_engine(environ) or (config.engine is not None and not request.own))
 
 
 def project_glob(pattern: str) -> str:

@@ -48,7 +48,14 @@ def begins_rest(hit: dict[str, Any], envelope: dict[str, Any]) -> bool:
 def about(item: dict[str, Any]) -> str:
     """Return when and where a hit, or an item of a list, is from, and the score of a hit."""
     age = f"{item['age']} ({item['date'][:10]})" if item["date"] else "of unknown age"
-    parts = [age, item["type"], item["source"] or item["collection"], item["trust"], project(item["project"])]
+    parts = [
+        item.get("owner"),
+        age,
+        item["type"],
+        item["source"] or item["collection"],
+        item["trust"],
+        project(item["project"]),
+    ]
     parts.append(item.get("machine") and f"from {item['machine']}")
     said = " · ".join(dict.fromkeys(line(part) for part in parts if part))
     return f"{said} · score {item['score']:.2f}" if "score" in item else said
@@ -107,14 +114,15 @@ def nothing(envelope: dict[str, Any], within: Sequence[str] = ()) -> list[str]:
 
 def behind(found: dict[str, Any], fix: str) -> list[str]:
     """Return a line about transcripts that no run has read; ``found`` is an envelope's ``freshness``."""
-    lexical = found["lexical"]
+    lexical, missing = found["lexical"], found.get("team", {}).get("missing")
+    lines = [f"Without what the team shares: {line(missing)}"] if missing else []
     if lexical["as_of"] is None:
-        return ["No index run has ended yet, so there may be more: brain index"]
+        return [*lines, "No index run has ended yet, so there may be more: brain index"]
     if not lexical["pending"]:
-        return []
+        return lines
     many = lexical["pending"] > 1
     what = f"At least {lexical['pending']} transcripts" if many else "A transcript or a collection"
-    return [f"{what} changed since {lexical['as_of']}: {fix}"]
+    return [*lines, f"{what} changed since {lexical['as_of']}: {fix}"]
 
 
 def how(envelope: dict[str, Any]) -> str:

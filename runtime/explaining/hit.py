@@ -122,7 +122,7 @@ def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, 
 
 
 def _asked(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
-    request = Request(limit=limit, literal=True, rerank=False, explain=True)
+    request = Request(limit=limit, literal=True, rerank=False, own=True, explain=True)
     return answer(home, config, question, request, os.environ, builtin=True)[0]
 
 

@@ -64,7 +64,7 @@ def pack(home: Home, config: Config, topic: str, limit: int = TOKENS, project: s
     if limit < _LEAST_TOKENS:
         raise BadInput(f"a bundle needs {_LEAST_TOKENS} tokens or more", f"brain pack TOPIC --tokens {TOKENS}")
     reasons = why(home, config, topic, project=project)
-    request = Request(limit=_HITS, project=project, literal=True, rerank=False, budget=AGENT)
+    request = Request(limit=_HITS, project=project, literal=True, rerank=False, own=True, budget=AGENT)
     answered, _ = answer(home, config, topic, request, os.environ)
     found: Found = {heading: [] for heading in _SHARES}
     _add_decisions(found, reasons)

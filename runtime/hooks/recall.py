@@ -127,7 +127,7 @@ def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]
     if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
         return []
     patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
-    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False, budget=AGENT)
+    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False, own=True, budget=AGENT)
     # Another engine knows no threshold to abstain below, and takes longer than a prompt may wait.
     envelope, _ = answer(home, load(home), prompt, request, os.environ, builtin=True)
     found: list[dict[str, Any]] = envelope["hits"]

@@ -70,6 +70,10 @@ def open_asker(home: Home, config: Config, request: Request, environ: Mapping[st
 
         foreign.refuse(request)
         return foreign.ForeignAsker(home, config, engine, environ, request.timeout_s)
+    if config.engine is not None and not request.own:
+        from runtime.asking.team import TeamAsker
+
+        return TeamAsker(home, config, request.timeout_s)
     from runtime.asking.ask import Asker
 
     return Asker(home, config, request.timeout_s)

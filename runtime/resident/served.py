@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
 from qmd.vectors.static_query import QueryVector
-from runtime.asking.ask import Asker
+from runtime.asking import team
 from runtime.resident import client
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def ask(home: Home, config: Config, question: str, request: Request, timeout_s: 
     until = time.monotonic() + timeout_s
     model = encoder(home, min(_PATIENCE_S, timeout_s * _SHARE))
     request.timeout_s = left = max(0.001, until - time.monotonic())
-    with Asker(home, config, left, model) as asker:
+    with team.asker(home, config, left, model) as asker:
         try:
             return asker.ask(question, request), model is not None and model.encoded > 0
         except EngineMissing:

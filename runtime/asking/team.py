@@ -1,0 +1,177 @@
+"""Questions over the user's own index and over what other members of a team share: one ranking of both.
+
+Documents of the team take part as another store of the ranking (``qmd.search.search.Store``), so that no score of one
+list is compared with a score of another. If the server does not answer in its share of the time, the user's own
+documents answer alone, and ``freshness.team`` says what is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from core import clock
+from core.errors import BrainError
+from core.processes.within import Begun
+from qmd.team.connection import me, open_reader
+from qmd.team.reading import Away, TeamStore
+from runtime.asking.ask import Asker
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from core.config import Config
+    from core.engine import Engine
+    from core.home import Home
+    from qmd.index.terms import Analyzer
+    from qmd.search.search import Searcher
+    from qmd.vectors.static_query import Encoder
+    from runtime.asking.request import Request
+
+# What the server may take of a question's time: a share, and at most so many seconds.
+_SHARE, _PATIENCE_S = 0.5, 2.0
+# A server that failed is not asked again for so many seconds by a process that stays.
+_REST_S = 15.0
+_LEAST_S = 0.05
+_LATE = "the team's server did not answer in time"
+_STRICT = "--strict asks your own documents alone"
+
+
+def patience(timeout_s: float) -> float:
+    """Return how many of a question's seconds the team's server may take."""
+    return min(_PATIENCE_S, timeout_s * _SHARE)
+
+
+def asker(
+    home: Home,
+    config: Config,
+    timeout_s: float | None = None,
+    encoder: Encoder | None = None,
+    *,
+    staying: bool = False,
+) -> Asker:
+    """Return what answers questions in this configuration: with the team's documents, if it names an engine."""
+    kind = Asker if config.engine is None else TeamAsker
+    return kind(home, config, timeout_s, encoder, staying=staying)
+
+
+class Team:
+    """The connection to a team's store: opened in a thread, kept for the next question, dropped once it fails."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._opening: Begun[tuple[psycopg.Connection[Any], str]] | None = None
+        self._store: TeamStore | None = None
+        self._failed: tuple[float, str] = (float("-inf"), "")
+
+    def begin(self, seconds: float) -> None:
+        """Begin to connect, unless there is a connection or was a failure a moment ago."""
+        if self._store is None and self._opening is None and time.monotonic() - self._failed[0] > _REST_S:
+            self._opening = Begun(lambda: self._open(seconds))
+
+    def store(self, analyzer: Analyzer, until: float) -> TeamStore:
+        """Return the store for a question that may ask it until ``until`` (monotonic seconds). Raises Away."""
+        left = until - time.monotonic()
+        self.begin(left)
+        if self._store is None:
+            if self._opening is None:
+                raise Away(self._failed[1], "brain team status")
+            try:
+                connection, member = self._opening.wait(left, _LATE)
+            except BrainError as error:
+                self.drop(error.message)
+                raise Away(error.message, error.fix) from None
+            self._opening = None
+            evidence = getattr(self.engine, "evidence", ())
+            self._store = TeamStore(connection, analyzer, without=member, evidence=evidence)
+        self._store.analyzer = analyzer
+        self._store.ask_until(until)
+        return self._store
+
+    def drop(self, why: str = "") -> None:
+        """Close the connection; ``why`` it failed."""
+        if why:
+            self._failed = (time.monotonic(), why)
+        store, self._store = self._store, None
+        opening, self._opening = self._opening, None
+        if store is not None:
+            store.close()
+        if opening is not None:
+            opening.abandon(lambda made: made[0].close())
+
+    def _open(self, seconds: float) -> tuple[psycopg.Connection[Any], str]:
+        connection = open_reader(self.engine, seconds)
+        return connection, self.engine.member or me(connection)
+
+
+class TeamAsker(Asker):
+    """An Asker that also asks what other members of the team share."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        timeout_s: float | None = None,
+        encoder: Encoder | None = None,
+        *,
+        remember: bool = True,
+        staying: bool = False,
+    ) -> None:
+        super().__init__(home, config, timeout_s, encoder, remember=remember, staying=staying)
+        assert config.engine is not None
+        self._team, self._stores = Team(config.engine), list[TeamStore]()
+
+    def __enter__(self) -> Asker:
+        self._team.begin(patience(self._timeout_s))
+        return super().__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._team.drop()
+        super().__exit__()
+
+    def open_searcher(self) -> Searcher:
+        """Return the searcher, with the team's store while there is one."""
+        searcher = super().open_searcher()
+        searcher.others = self._stores
+        return searcher
+
+    def ask(self, question: str, request: Request) -> dict[str, Any]:
+        """Return the envelope of one question, as ``Asker.ask``; ``freshness.team`` says if the team took part."""
+        if request.own:
+            self._stores = []
+            return super().ask(question, request)
+        started, timeout_s = time.monotonic(), request.timeout_s or self._timeout_s
+        missing = _STRICT if request.strict else ""
+        if not missing:
+            try:
+                self._stores = []
+                analyzer = super().open_searcher().analyzer
+                self._stores = [self._team.store(analyzer, started + patience(timeout_s))]
+                return self._stated(super().ask(question, request))
+            except Away as error:
+                self._team.drop(error.message)
+                missing = error.message
+        self._stores = []
+        given, request.timeout_s = request.timeout_s, max(_LEAST_S, timeout_s - (time.monotonic() - started))
+        try:
+            return self._stated(super().ask(question, request), missing)
+        finally:
+            request.timeout_s = given
+
+    def _stated(self, envelope: dict[str, Any], missing: str = "") -> dict[str, Any]:
+        envelope["freshness"]["team"] = stated(self._team.engine, self._stores, missing)
+        return envelope
+
+
+def stated(engine: Engine, stores: list[TeamStore], missing: str = "") -> dict[str, Any]:
+    """Return the part of ``freshness`` about the team: who took part, as of when, or what is ``missing`` and why."""
+    units = [unit for store in stores for unit in store.units()]
+    pushed = [unit.pushed_at for unit in units if unit.pushed_at]
+    found: dict[str, Any] = {
+        "fresh": not missing,
+        "pending": None if missing else 0,
+        "as_of": clock.iso(max(pushed)) if pushed else None,
+        "space": engine.space,
+        "members": sorted({unit.owner for unit in units}),
+    }
+    return {**found, "missing": missing} if missing else found

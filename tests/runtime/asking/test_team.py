@@ -1,0 +1,186 @@
+"""Answers over the user's own index and what others of a team share."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.postgres import Server, Space
+from core.config import Config, load
+from core.engine import Engine
+from core.home import Home
+from qmd.index.store import open_index
+from qmd.search.search import Hit
+from qmd.team.connection import open_writer
+from runtime.asking.ask import Request
+from runtime.asking.team import TeamAsker
+from tests.conftest import Brain
+from tests.qmd.team.filling import fill
+from tests.runtime.index_fixture import Shelf
+
+_DAY = 86_400
+
+
+class Team:
+    """Two members: ``mira`` has shared sessions and a decision; ``bob`` asks from ``home``."""
+
+    def __init__(self, server: Server, place: Path) -> None:
+        self.space: Space = server.space("mira", "bob")
+        now = int(time.time())
+        homes = [Home(str(place / name)) for name in ("mira", "bob")]
+        for home in homes:
+            home.make()
+        theirs = Shelf(homes[0])
+        theirs.put(
+            "brain",
+            "a.md",
+            "The walrus cache dropped keys after the rollback.",
+            date=now - 3 * _DAY,
+            session_id="a",
+            source="claude",
+        )
+        theirs.put("brain", "b.md", "Nothing but penguins here.", date=now - 9 * _DAY, session_id="b", source="claude")
+        index = open_index(theirs.home.index)
+        fill(self.space.engine("mira"), index, trust="session")
+        index.close()
+        self.shelf = Shelf(homes[1])
+        self.shelf.put("brain", "c.md", "The walrus cache is warm.", date=now - _DAY, session_id="c", source="codex")
+        self.home = self.shelf.home
+
+    def config(self, engine: Engine | None = None) -> Config:
+        """The configuration of bob, with an engine."""
+        found = load(self.home)
+        found.engine = engine or self.space.engine("bob")
+        return found
+
+    def ask(self, question: str, engine: Engine | None = None, **given: object) -> dict[str, Any]:
+        """Return the envelope of one question of bob."""
+        with TeamAsker(self.home, self.config(engine)) as asker:
+            return asker.ask(question, Request(**given))
+
+
+@pytest.fixture(scope="module")
+def team(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Team:
+    return Team(postgres, tmp_path_factory.mktemp("team"))
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """A server that takes connections, and never says anything."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield listening
+
+
+def _engine(listening: socket.socket) -> Engine:
+    return Engine("postgres", f"postgresql://bob@127.0.0.1:{listening.getsockname()[1]}/x?sslmode=disable", "t")
+
+
+def test_an_answer_ranks_what_the_team_shares_among_the_users_own_and_says_whose_it_is(team: Team) -> None:
+    answer = team.ask("walrus cache", limit=9)
+    found = {hit["uri"]: hit for hit in answer["hits"]}
+    assert set(found) == {"qmd://brain/c.md", "team://mira/brain/a.md"}
+    theirs = found["team://mira/brain/a.md"]
+    assert (theirs["owner"], theirs["trust"], theirs["path"], theirs["resume"]) == ("mira", "session", None, None)
+    assert theirs["snippet"] == "The walrus cache dropped keys after the rollback."
+    assert "owner" not in found["qmd://brain/c.md"]
+    shared = answer["freshness"]["team"]
+    assert (shared["fresh"], shared["members"], "missing" in shared) == (True, ["mira"], False)
+    assert shared["as_of"] is not None
+
+
+def test_the_newest_documents_are_the_teams_as_well(team: Team) -> None:
+    answer = team.ask("what happened lately", mode="time", limit=9)
+    assert [hit["uri"] for hit in answer["hits"]] == [
+        "qmd://brain/c.md", "team://mira/brain/a.md", "team://mira/brain/b.md",
+    ]  # fmt: skip
+
+
+def test_own_leaves_the_team_out_and_strict_says_that_it_does(team: Team) -> None:
+    answer = team.ask("walrus cache", own=True)
+    assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+    assert "team" not in answer["freshness"]
+    answer = team.ask("walrus cache", strict=True)
+    assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+    assert "--strict" in answer["freshness"]["team"]["missing"]
+
+
+def test_without_the_server_the_own_documents_answer_and_freshness_says_what_is_missing(team: Team) -> None:
+    answer = team.ask("walrus cache", Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t"))
+    assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+    shared = answer["freshness"]["team"]
+    assert (shared["fresh"], shared["pending"]) == (False, None)
+    assert shared["missing"] == "the team's server cannot be reached"
+
+
+def test_a_server_that_never_answers_costs_half_of_the_time_at_most(team: Team, silent: socket.socket) -> None:
+    began = time.monotonic()
+    answer = team.ask("walrus cache", _engine(silent), timeout_s=1.0)
+    assert time.monotonic() - began < 1.0
+    assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+    assert "in time" in answer["freshness"]["team"]["missing"]
+
+
+def test_a_connection_that_breaks_during_a_question_leaves_the_own_answer(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TeamAsker(team.home, team.config()) as asker:
+        assert len(asker.ask("walrus cache", Request())["hits"]) == 2
+        assert isinstance(asker, TeamAsker)
+        store = asker._stores[0]
+        read = store.read
+
+        def broken(hit: Hit) -> str:
+            store.connection.close()
+            return read(hit)
+
+        monkeypatch.setattr(store, "read", broken)
+        answer = asker.ask("walrus cache", Request())
+        assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+        assert answer["freshness"]["team"]["missing"]
+
+
+def test_what_is_revoked_is_gone_at_the_next_question_of_an_open_connection(
+    team: Team, postgres: Server, tmp_path: Path
+) -> None:
+    other = Team(postgres, tmp_path)
+    with TeamAsker(other.home, other.config()) as asker:
+        assert len(asker.ask("walrus cache", Request())["hits"]) == 2
+        connection = open_writer(other.space.engine("mira"), 10)
+        connection.execute("DELETE FROM grants WHERE unit IN (SELECT id FROM units WHERE owner = session_user)")
+        connection.close()
+        answer = asker.ask("walrus cache", Request())
+    assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
+    assert answer["freshness"]["team"]["members"] == []
+
+
+def test_the_command_shows_the_owner_before_the_age(team: Team, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in team.space.env("bob").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BRAIN_HOME", team.home.root)
+    done = brain("ask", "walrus cache")
+    assert "   mira · 3 days ago" in done.stdout
+    monkeypatch.setenv("BRAIN_ENGINE", "postgresql://bob@127.0.0.1:9/x#t")
+    done = brain("ask", "walrus cache")
+    assert "Without what the team shares: the team's server cannot be reached" in done.stdout
+    assert brain("ask", "zebra", "--json").returncode == 67
+
+
+def test_the_hook_of_a_prompt_never_asks_the_team(
+    team: Team, silent: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from runtime.hooks import recall
+
+    monkeypatch.setenv("BRAIN_ENGINE", f"{_engine(silent).dsn}#t")
+    monkeypatch.setenv("BRAIN_RECALL_S", "10")
+    spoken = recall.speak(team.home, "prompt", {"prompt": "is the walrus cache warm by now?"}, misses_only=False)
+    assert spoken.uris == ["qmd://brain/c.md"]
+    silent.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        silent.accept()
