@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.agents import guard, handover, hooks, recall
-from bench.asking import ask, blame, coverage, locomo, tui, warm, web, work
+from bench.asking import ask, blame, both_stores, coverage, locomo, tui, warm, web, work
 from bench.embedding import embed, vectors
 from bench.indexing import chrome, code, engine, index, readers, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
@@ -38,7 +38,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "archive": (safety.measure_archive,),
     "vectors": (vectors.measure,),
     "doctor": (doctor.measure,),
-    "team": (team.measure,),
+    "team": (both_stores.measure, team.measure),
     "watch": (watch.measure,),
     "web": (web.measure,),
     "tui": (tui.measure,),

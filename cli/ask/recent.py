@@ -32,6 +32,7 @@ COMMAND = Command(
         Option("-c", "--collection", metavar="NAME", many=True, help="only this collection; may be repeated"),
         Option("-n", "--limit", metavar="N", default=recent.DEFAULT_LIMIT, convert=whole, help="how many to list (20)"),
         Option("--synthetic", help="list synthetic documents too: sessions that no person had"),
+        Option("--own", help="leave out what other members of the team share"),
         Option("--all", help="list synthetic documents and subagents too, and lift the quota"),
     ),
     examples=("brain recent", "brain recent --since 7d -c brain -n 50", "brain recent --since=24h --json"),
@@ -52,6 +53,7 @@ def run(args: Args, context: Context) -> int:
         limit=args.limit,
         everything=args.all,
         synthetic=args.synthetic,
+        own=args.own,
     )
     context.fields.update(walk_ms=envelope["walk_ms"], n_total=envelope["total"], n_hits=len(envelope["items"]))
     if args.json:
@@ -79,7 +81,7 @@ def lines(envelope: dict[str, Any], since: str) -> list[Line]:
                 result.append([])
             result.append([(named, "bold")])
             day = named
-        where = [item["collection"], item["type"], project_name(item["project"])]
+        where = [item.get("owner"), item["collection"], item["type"], project_name(item["project"])]
         where.append(f"from {item['machine']}" if "machine" in item else "")
         result.append(
             [

@@ -12,7 +12,7 @@ from core.errors import OK, BadInput
 from core.text import printable_value
 from qmd.index.store import open_index
 from runtime.asking.documents import resolve
-from runtime.asking.envelope import uri
+from runtime.asking.envelope import uri_of
 from runtime.asking.withholding import AGENTS
 from runtime.explaining import show
 
@@ -33,7 +33,7 @@ COMMAND = Command(
         "may follow each. Exit code 67 means: there is no such document."
     ),
     words="HIT",
-    words_help="qmd://collection/path, #docid, an absolute path, the end or the beginning of a name; :LINE after it",
+    words_help="qmd:// or team:// uri, #docid, an absolute path, the end or the beginning of a name; :LINE after it",
     options=(
         Option("--line", metavar="N", convert=whole, help="the passage around this line of the file"),
         Option(
@@ -59,12 +59,12 @@ def run(args: Args, context: Context) -> int:
     try:
         if args.open:
             row = show.open_in_editor(connection, settings, reference, context.environ, args.line or 0)
-            context.fields["uri"] = shown(uri(row.collection, row.path))
+            context.fields["uri"] = shown(uri_of(row))
             return OK
         if args.full and not args.json:
             row = resolve(connection, settings, reference)
             data = show.verbatim(row, show.text_of(connection, row))
-            context.fields["uri"] = shown(uri(row.collection, row.path))
+            context.fields["uri"] = shown(uri_of(row))
             render.show_verbatim(shown(data.decode("utf-8", "replace")).encode() if agent else data)
             return OK
         envelope = show.show(

@@ -42,6 +42,11 @@ _SCANNED = 40_000
 _COLUMNS = "d.id, u.owner, u.collection, u.trust, d.path, d.title, d.hash, d.date, d.ended, d.dated, d.fields, d.policy"
 
 
+# No person wrote a synthetic document. A note may have a `parent`: only a session can be a subagent.
+_WORKED_ON = (
+    "d.fields -> 'synthetic' IS DISTINCT FROM 'true'"
+    " AND (d.fields ->> 'parent' IS NULL OR d.fields ->> 'session_id' IS NULL)"
+)
 _LATE = "the team's server did not answer in time"
 
 
@@ -140,10 +145,19 @@ class TeamStore:
         """Return what a question reads."""
         return TeamCandidates(self, filters, limit)
 
-    def newest(self, filters: Filters, limit: int) -> list[Hit]:
-        """Return the documents that ended last."""
+    def newest(self, filters: Filters, limit: int, *, worked_on: bool = False) -> list[Hit]:
+        """Return the documents that ended last; ``worked_on``: neither subagents' nor those that no person wrote."""
         condition, values = _condition(filters)
+        condition += f" AND {_WORKED_ON}" if worked_on else ""
         return self._hits(f"{condition} ORDER BY d.ended DESC, d.id LIMIT {int(limit)}", filters, values)
+
+    def count(self, filters: Filters) -> dict[str, int]:
+        """Return how many documents that people worked on each ``owner/collection`` has."""
+        condition, values = _condition(filters)
+        units = {unit.id: unit.name for unit in self.units(filters.collections)}
+        query = f"SELECT d.unit, count(*) FROM documents d WHERE d.unit = ANY (%s) AND {condition} AND {_WORKED_ON}"
+        rows = self.rows(f"{query} GROUP BY 1", list(units), *values) if units else []
+        return {units[unit]: count for unit, count in rows}
 
     def hits(self, filters: Filters, ids: Iterable[int]) -> list[Hit]:
         """Return documents of ``ids`` that the filters let through, without a score."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from os.path import isabs, join
 
+from core import jsonb
 from core.errors import NO_RESULTS, BadInput, BrainError
+from core.version import REDACTION
 from qmd.index import catalogue
-from runtime.asking.envelope import SCHEME, uri
+from runtime.asking.envelope import SCHEME, TEAM, uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import apsw
 
     from core.config import Config
+    from qmd.search.search import Hit
 
 _DIGITS = 6  # qmd accepts any prefix of a hash from six digits on
 _PREFIX = 4  # a shorter beginning of a file's name is a word, not a name
@@ -41,16 +44,20 @@ class NotFound(BrainError):
 class Row(catalogue.Document):
     """One active document, ``file`` its absolute path (None if the collection is not configured).
 
-    ``line`` is the 1-based line that a reference named, or 0.
+    ``line`` is the 1-based line that a reference named, or 0. A document of another member has its ``owner``, what that
+    calls it (``trust``) and its ``text``; otherwise these are "" and None.
     """
 
-    __slots__ = ("file", "line")
+    __slots__ = ("file", "line", "owner", "text", "trust")
+
+    if TYPE_CHECKING:
+        text: str | None
 
     def __init__(self, row: catalogue.Row, config: Config, line: int = 0) -> None:
         super().__init__(row)
         folder = config.collections.get(self.collection)
         self.file = join(folder.path, self.path) if folder else None
-        self.line = line
+        self.line, self.owner, self.trust, self.text = line, "", "", None
 
 
 def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
@@ -58,8 +65,9 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
 
     A reference is a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path,
     or a collection and path. It may also be a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a
-    file's name, from four characters on. ``:42`` after any of them names a line.
-    Raises NotFound (with near names), BadInput if several documents match.
+    file's name, from four characters on. ``:42`` after any of them names a line. What the index lacks is looked up in
+    the team's store: a docid, or ``team://owner/collection/path``.
+    Raises NotFound (with near names), BadInput if several documents match, EngineMissing if the team's server fails.
     """
     text = reference.strip().strip("\"'")
     try:
@@ -72,9 +80,25 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
         row = _find(connection, config, candidate) if candidate else None
         if row is not None:
             return Row(row, config, at)
+    if config.engine is not None and text.startswith((TEAM, "#")):
+        from runtime.asking import team
+
+        for candidate, at in ((text, 0), (name, line)) if line else ((text, 0),):
+            found = team.find(connection, config, candidate)
+            if found is not None:
+                return of_team(found[0], config, at, found[1])
     near = _near(connection, name)
     fix = f"did you mean {near[0]}?" if near else 'brain ask "…" lists documents and their docids'
     raise NotFound(f"no document {reference!r} in the index", fix, near)
+
+
+def of_team(hit: Hit, config: Config, line: int = 0, text: str | None = None) -> Row:
+    """Return a document of another member."""
+    policy = REDACTION if hit.is_clean else 0
+    facts = (hit.date, hit.ended, hit.dated, jsonb.pack(hit.fields), policy)
+    row = Row((hit.id, hit.collection, hit.path, hit.title, hit.hash, *facts), config, line)
+    row.file, row.owner, row.trust, row.text = None, hit.owner, hit.trust, text
+    return row
 
 
 def _find(connection: apsw.Connection, config: Config, name: str) -> catalogue.Row | None:

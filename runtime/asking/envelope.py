@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.search.search import Hit
+    from runtime.asking.documents import Row
     from runtime.dates.span import Span
 
 SCHEME, TEAM = "qmd://", "team://"
@@ -46,8 +47,8 @@ def uri(collection: str, path: str) -> str:
     return f"{SCHEME}{collection}/{path}"
 
 
-def uri_of(hit: Hit) -> str:
-    """Return the uri of a hit; one of another member is ``team://owner/collection/path``."""
+def uri_of(hit: Hit | Row) -> str:
+    """Return the uri of a document; one of another member is ``team://owner/collection/path``."""
     return f"{TEAM}{hit.owner}/{hit.collection}/{hit.path}" if hit.owner else uri(hit.collection, hit.path)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from runtime.asking.team import Shared
 
 DEFAULT_LIMIT = 20
 _DEFAULT_QUOTA = 0.5
@@ -58,13 +59,15 @@ def recent(
     limit: int = DEFAULT_LIMIT,
     everything: bool = False,
     synthetic: bool = False,
+    own: bool = False,
 ) -> dict[str, Any]:
     """Return the envelope of ``brain recent``: documents that ended since ``since`` (epoch seconds), newest first.
 
     ``total`` and ``collections`` count all that may be listed. ``held_back`` counts, by collection, those that the
     date alone would list. ``synthetic`` and ``subagents`` count the omitted ones; a subagent is omitted only if its
     parent is among the documents. The arguments ``synthetic`` and ``everything`` list them; the latter also lifts the
-    quota. Raises EngineMissing, and BadInput for an unknown collection.
+    quota. What other members of a team share is listed as well, unless only the user's ``own`` documents are asked for.
+    Raises EngineMissing, and BadInput for an unknown collection.
     """
     connection = open_index(home.index)
     try:
@@ -77,10 +80,15 @@ def recent(
         connection.execute("COMMIT")
         walk_ms = round((time.perf_counter() - started) * 1000, 1)
         fresh = Freshness(home, config, connection)
-        if fresh.complete and not rows:
+        shared = None if own or config.engine is None else _shared(connection, config, since, collections, limit)
+        if fresh.complete and not rows and not (shared and shared.hits):
             absence.require_indexed(home, config, connection)
     finally:
         connection.close()
+    if shared is not None:
+        walk.collections.update(shared.counts)
+        rows += [documents.of_team(hit, config) for hit in shared.hits]
+        rows = sorted(rows, key=lambda row: -row.ended)[:limit]
     envelope: dict[str, Any] = {
         "schema": 1,
         "ok": True,
@@ -91,12 +99,18 @@ def recent(
         "held_back": walk.held_back,
         "synthetic": walk.synthetic,
         "subagents": walk.subagents,
-        "freshness": fresh.envelope(),
+        "freshness": {**fresh.envelope(), **({"team": shared.stated} if shared is not None else {})},
     }
     if not rows:
         envelope["error"] = "no_results"
     envelope["items"] = [item(row, config, now) for row in rows]
     return envelope
+
+
+def _shared(connection: apsw.Connection, config: Config, since: int, collections: Sequence[str], limit: int) -> Shared:
+    from runtime.asking import team
+
+    return team.recent(connection, config, catalogue.Filters(collections or config.asked, since=since), limit)
 
 
 def lately(home: Home, config: Config, *, now: int, limit: int = DEFAULT_LIMIT) -> dict[str, Any]:
@@ -129,7 +143,7 @@ def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
     days, label = envelope.age(row.date, now)
     found: dict[str, Any] = {
         "docid": envelope.docid(row.hash),
-        "uri": envelope.uri(row.collection, row.path),
+        "uri": envelope.uri_of(row),
         "path": row.file,
         "collection": row.collection,
         "source": row.fields.get("source"),
@@ -140,10 +154,12 @@ def item(row: documents.Row, config: Config, now: int) -> dict[str, Any]:
         "age_days": days,
         "age": label,
         "project": row.fields.get("project"),
-        "trust": config.trust_of(row.collection, row.path),
+        "trust": row.trust or config.trust_of(row.collection, row.path),
         "session_id": row.fields.get("session_id"),
-        "resume": envelope.resume(row.fields, config.home),
+        "resume": None if row.owner else envelope.resume(row.fields, config.home),
     }
+    if row.owner:
+        found["owner"] = row.owner
     if machine := machine_of(row.path):
         found["machine"] = machine
     if not row.dated:

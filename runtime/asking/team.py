@@ -8,23 +8,29 @@ documents answer alone, and ``freshness.team`` says what is missing.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock
 from core.errors import BrainError
 from core.processes.within import Begun
+from qmd.index.terms import Analyzer
 from qmd.team.connection import me, open_reader
 from qmd.team.reading import Away, TeamStore
 from runtime.asking.ask import Asker
+from runtime.asking.envelope import TEAM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import apsw
     import psycopg
 
     from core.config import Config
     from core.engine import Engine
     from core.home import Home
-    from qmd.index.terms import Analyzer
-    from qmd.search.search import Searcher
+    from qmd.index.catalogue import Filters
+    from qmd.search.search import Hit, Searcher
     from qmd.vectors.static_query import Encoder
     from runtime.asking.request import Request
 
@@ -175,3 +181,52 @@ def stated(engine: Engine, stores: list[TeamStore], missing: str = "") -> dict[s
         "members": sorted({unit.owner for unit in units}),
     }
     return {**found, "missing": missing} if missing else found
+
+
+@contextmanager
+def opened(connection: apsw.Connection, config: Config) -> Iterator[TeamStore]:
+    """Give the team's store for one look-up that belongs to the index ``connection``. Raises Away."""
+    assert config.engine is not None
+    team = Team(config.engine)
+    try:
+        yield team.store(Analyzer(connection), time.monotonic() + patience(config.timeout_s))
+    finally:
+        team.drop()
+
+
+def find(connection: apsw.Connection, config: Config, name: str) -> tuple[Hit, str] | None:
+    """Return the document of another member that ``name`` names, ``team://owner/collection/path`` or ``#docid``.
+
+    Its text comes with it. None if no document has the name. Raises Away.
+    """
+    with opened(connection, config) as store:
+        if name.startswith(TEAM):
+            owner, _, rest = name.removeprefix(TEAM).partition("/")
+            collection, _, path = rest.partition("/")
+            found = store.find("u.owner = %s AND u.collection = %s AND d.path = %s", owner, collection, path)
+        else:
+            digits = name.removeprefix("#").lower()
+            found = store.find("d.hash >= %s AND d.hash < %s ORDER BY d.id LIMIT 1", digits, f"{digits}g")
+        return (found[0], store.read(found[0])) if found else None
+
+
+class Shared(NamedTuple):
+    """What other members share: the newest documents, how many each of their collections has, ``freshness.team``."""
+
+    hits: list[Hit]
+    counts: dict[str, int]
+    stated: dict[str, Any]
+
+
+def recent(connection: apsw.Connection, config: Config, filters: Filters, limit: int) -> Shared:
+    """Return the newest documents of others that people worked on, and how many there are of each collection.
+
+    If the server fails, ``stated`` says what is missing.
+    """
+    assert config.engine is not None
+    try:
+        with opened(connection, config) as store:
+            found = store.newest(filters, limit, worked_on=True)
+            return Shared(found, store.count(filters), stated(config.engine, [store]))
+    except Away as error:
+        return Shared([], {}, stated(config.engine, [], error.message))

@@ -47,7 +47,7 @@ class Passage:
 
 def text_of(connection: apsw.Connection, row: documents.Row) -> str:
     """Return a document's text, from the index, else from its file. Raises Internal if neither has it."""
-    found = catalogue.text(connection, row.hash)
+    found = row.text if row.owner else catalogue.text(connection, row.hash)
     if isinstance(found, str):
         return found
     try:
@@ -88,6 +88,7 @@ def show(
         fix = f"--line 1 to {passage.total}"
         raise BadInput(f"{row.path} has {passage.total} lines, not {wanted}", fix, quotes=True)
     shown = "\n".join(passage.lines)
+    redact = redact or row.owner != ""
     if redact and not row.is_clean:
         start = sum(len(each) + 1 for each in text.split("\n")[: passage.first - 1])
         shown = excerpt(text, start, start + len(shown), is_clean=False)
@@ -168,6 +169,8 @@ def open_in_editor(
     Raises BadInput if there is no file or no editor, Refused where the editor fails.
     """
     row = documents.resolve(connection, config, reference)
+    if row.owner:
+        raise BadInput(f"the file of {envelope.uri_of(row)} is on another machine", "leave out --open")
     if row.file is None or not os.path.isfile(row.file):
         raise BadInput(f"the file of {envelope.uri(row.collection, row.path)} is gone: {row.file}", "brain index")
     edit(environ, row.file, line or row.line)
@@ -192,7 +195,8 @@ def header(envelope: dict[str, Any]) -> list[str]:
     if ended != envelope["date"]:
         same_day = ended[:10] == envelope["date"][:10]
         when += f" to {ended[11:] if same_day else ended.replace('T', ' ')}"
-    lines = [f"{envelope['uri']}  {envelope['docid']}", f"{when}  ({envelope['age']})"]
+    whose = f"{envelope['owner']} · " if "owner" in envelope else ""
+    lines = [f"{envelope['uri']}  {envelope['docid']}", f"{whose}{when}  ({envelope['age']})"]
     fields = envelope["fields"]
     where = [str(fields[name]) for name in ("source", "project", "git_branch") if fields.get(name)]
     if where:

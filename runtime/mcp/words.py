@@ -145,7 +145,8 @@ def explained(envelope: dict[str, Any]) -> str:
 
 def _label(item: dict[str, Any]) -> str:
     trust = str(item.get("trust") or "unknown")
-    return f"{item['age']} ({item['date'][:10]}) · trust: {agents.line(trust, 20)}"
+    owner = f"{agents.line(str(item['owner']), 60)} · " if item.get("owner") else ""
+    return f"{owner}{item['age']} ({item['date'][:10]}) · trust: {agents.line(trust, 20)}"
 
 
 def _state(envelope: dict[str, Any]) -> list[str]:
@@ -153,6 +154,8 @@ def _state(envelope: dict[str, Any]) -> list[str]:
     notes = []
     if fresh.get("lexical", {}).get("fresh") is False:
         notes.append(f"Not fresh: {fresh['lexical'].get('pending')} transcripts wait to be indexed.")
+    if fresh.get("team", {}).get("missing"):
+        notes.append(f"Without what the team shares: {agents.line(str(fresh['team']['missing']), 200)}.")
     if fresh.get("semantic", {}).get("pending"):
         notes.append(f"By meaning not yet complete: {fresh['semantic']['pending']} wait to be embedded.")
     return notes

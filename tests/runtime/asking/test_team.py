@@ -13,17 +13,22 @@ import pytest
 from bench.postgres import Server, Space
 from core.config import Config, load
 from core.engine import Engine
+from core.errors import EngineMissing
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.search.search import Hit
 from qmd.team.connection import open_writer
+from runtime.asking import recent
 from runtime.asking.ask import Request
+from runtime.asking.documents import NotFound
 from runtime.asking.team import TeamAsker
+from runtime.explaining.show import show
 from tests.conftest import Brain
 from tests.qmd.team.filling import fill
 from tests.runtime.index_fixture import Shelf
 
 _DAY = 86_400
+_NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
 
 
 class Team:
@@ -112,7 +117,7 @@ def test_own_leaves_the_team_out_and_strict_says_that_it_does(team: Team) -> Non
 
 
 def test_without_the_server_the_own_documents_answer_and_freshness_says_what_is_missing(team: Team) -> None:
-    answer = team.ask("walrus cache", Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t"))
+    answer = team.ask("walrus cache", _NOWHERE)
     assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
     shared = answer["freshness"]["team"]
     assert (shared["fresh"], shared["pending"]) == (False, None)
@@ -184,3 +189,36 @@ def test_the_hook_of_a_prompt_never_asks_the_team(
     silent.setblocking(False)
     with pytest.raises(BlockingIOError):
         silent.accept()
+
+
+def test_the_newest_of_the_team_are_listed_with_the_own(team: Team) -> None:
+    now = int(time.time())
+    found = recent.recent(team.home, team.config(), since=now - 30 * _DAY, now=now)
+    assert [(item["uri"], item.get("owner")) for item in found["items"]] == [
+        ("qmd://brain/c.md", None), ("team://mira/brain/a.md", "mira"), ("team://mira/brain/b.md", "mira"),
+    ]  # fmt: skip
+    assert (found["total"], found["collections"]) == (3, {"brain": 1, "mira/brain": 2})
+    assert recent.recent(team.home, team.config(), since=now - 30 * _DAY, now=now, own=True)["total"] == 1
+    away = recent.recent(team.home, team.config(_NOWHERE), since=now - 30 * _DAY, now=now)
+    assert [item["uri"] for item in away["items"]] == ["qmd://brain/c.md"]
+    assert away["freshness"]["team"]["missing"] == "the team's server cannot be reached"
+
+
+def test_a_document_of_the_team_is_shown_by_its_uri_and_by_its_docid(team: Team) -> None:
+    index = open_index(team.home.index)
+    for reference in ("team://mira/brain/a.md", f"#{_docid(team)}"):
+        found = show(index, team.config(), reference, now=int(time.time()))
+        assert (found["uri"], found["owner"], found["path"]) == ("team://mira/brain/a.md", "mira", None)
+        assert "The walrus cache dropped keys" in found["text"]
+    passage = show(index, team.config(), "team://mira/brain/a.md:9", now=int(time.time()), context=0)
+    assert (passage["line"], passage["first_line"], passage["last_line"]) == (9, 9, 9)
+    with pytest.raises(NotFound):
+        show(index, team.config(), "team://mira/brain/none.md", now=0)
+    with pytest.raises(EngineMissing, match="cannot be reached"):
+        show(index, team.config(_NOWHERE), "team://mira/brain/a.md", now=0)
+    index.close()
+
+
+def _docid(team: Team) -> str:
+    hits = team.ask("walrus cache")["hits"]
+    return next(str(hit["docid"]).removeprefix("#") for hit in hits if "owner" in hit)
