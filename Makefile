@@ -4,7 +4,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 JOBS ?= 3
 
-.PHONY: help run venv dev test long bench packages lock clean
+.PHONY: help run venv dev test long bench team-demo packages lock clean
 
 help:
 	@echo 'make run     set everything up and ask a first question'
@@ -12,6 +12,7 @@ help:
 	@echo 'make test    tests, ruff, types, import contracts'
 	@echo 'make long    the tests that take more than a few seconds, properties with more examples'
 	@echo 'make bench   the figures, each beside its floor'
+	@echo 'make team-demo  a PostgreSQL, two members, what each is told, a forgetting'
 	@echo 'make packages  the plugins and extensions for agents'\'' stores, in build/packages'
 	@echo 'make lock    pin the newest dependencies'
 	@echo 'make clean   remove the environment and the caches'
@@ -56,6 +57,9 @@ long: dev
 
 bench: dev
 	@$(BIN)/python -m bench
+
+team-demo: dev
+	@$(BIN)/python -m bench.team_demo
 
 packages: dev
 	@$(BIN)/python packages/build.py
