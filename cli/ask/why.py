@@ -8,7 +8,7 @@ from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput
-from runtime.asking.wording import behind
+from runtime.asking.wording import behind, without_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
     for found in envelope["decisions"]:
         yield f"{found['type']}: {found['title']}"
         yield from _standing(found)
-        yield f"   {found['age']} ({found['date'][:10]}) · {found['uri']}"
+        yield f"   {_when(found)} ({found['date'][:10]}) · {found['uri']}"
         if found["why"]:
             yield f"   why: {found['why']}"
         if found["alternatives"]:
@@ -102,16 +102,21 @@ def _lines(envelope: dict[str, Any]) -> Iterator[str]:
             yield from _standing(statement)
             if statement["why"]:
                 yield f"   why: {statement['why']}"
-        yield f"   {found['age']} · {found['title']} · {found['trust']} · {found['uri']}:{found['line']}"
+        yield f"   {_when(found)} · {found['title']} · {found['trust']} · {found['uri']}:{found['line']}"
         yield ""
     rest = [found for found in envelope["evidence"] if not found["statements"]]
     if rest and (said or envelope["decisions"]):
         yield "Evidence:"
     for found in rest:
         yield f"{found['title']}"
-        yield f"   {found['age']} ({found['date'][:10]}) · {found['trust']} · {found['uri']}:{found['line']}"
+        yield f"   {_when(found)} ({found['date'][:10]}) · {found['trust']} · {found['uri']}:{found['line']}"
         yield from (f"   | {line}" for line in found["snippet"].splitlines())
         yield ""
+    yield from without_team(envelope["freshness"])
+
+
+def _when(found: dict[str, Any]) -> str:
+    return f"{found['owner']} · {found['age']}" if "owner" in found else str(found["age"])
 
 
 def _who(statement: dict[str, Any]) -> str:

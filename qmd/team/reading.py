@@ -277,6 +277,8 @@ class TeamCandidates:
                 homes[passage] = [FIRST_ID + document]
                 columns = [(_places(places, each), _places(inner, each)) for each in self._live]
                 found.append((passage, length, self.total, columns))
+        # Of equal passages the first counts, as in the index.
+        found.sort(key=lambda row: row[0])
         return found, homes
 
     def documents(self) -> list[Located]:
@@ -325,6 +327,7 @@ class TeamCandidates:
             *values,
             units,
         )
+        found.sort(key=lambda row: (row[5], row[0], row[1]))
         documents = list({row[0] for row in found})
         kinds = rows(
             "SELECT e.document, v.kind FROM embedded e JOIN vectors v ON v.space = e.space AND v.document = e.document"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from core import clock
 from core.errors import BrainError
@@ -21,7 +21,7 @@ from runtime.asking.ask import Asker
 from runtime.asking.envelope import TEAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import apsw
     import psycopg
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from qmd.search.search import Hit, Searcher
     from qmd.vectors.static_query import Encoder
     from runtime.asking.request import Request
+
+_Answer = TypeVar("_Answer")
 
 # What the server may take of a question's time: a share, and at most so many seconds.
 _SHARE, _PATIENCE_S = 0.5, 2.0
@@ -192,6 +194,21 @@ def opened(connection: apsw.Connection, config: Config) -> Iterator[TeamStore]:
         yield team.store(Analyzer(connection), time.monotonic() + patience(config.timeout_s))
     finally:
         team.drop()
+
+
+def with_team(searcher: Searcher, config: Config, answer: Callable[[], _Answer]) -> tuple[_Answer, dict[str, Any]]:
+    """Return what ``answer`` finds by ``searcher`` over both stores, and ``freshness.team``.
+
+    If the server fails, ``answer`` is called once more, over the user's own documents alone.
+    """
+    assert config.engine is not None
+    try:
+        with opened(searcher.connection, config) as store:
+            searcher.others = [store]
+            return answer(), stated(config.engine, [store])
+    except Away as error:
+        searcher.others = []
+        return answer(), stated(config.engine, [], error.message)
 
 
 def find(connection: apsw.Connection, config: Config, name: str) -> tuple[Hit, str] | None:

@@ -112,10 +112,15 @@ def nothing(envelope: dict[str, Any], within: Sequence[str] = ()) -> list[str]:
     return lines
 
 
+def without_team(found: dict[str, Any]) -> list[str]:
+    """Return a line if an answer lacks what the team shares; ``found`` is an envelope's ``freshness``."""
+    missing = found.get("team", {}).get("missing")
+    return [f"Without what the team shares: {line(missing)}"] if missing else []
+
+
 def behind(found: dict[str, Any], fix: str) -> list[str]:
     """Return a line about transcripts that no run has read; ``found`` is an envelope's ``freshness``."""
-    lexical, missing = found["lexical"], found.get("team", {}).get("missing")
-    lines = [f"Without what the team shares: {line(missing)}"] if missing else []
+    lexical, lines = found["lexical"], without_team(found)
     if lexical["as_of"] is None:
         return [*lines, "No index run has ended yet, so there may be more: brain index"]
     if not lexical["pending"]:

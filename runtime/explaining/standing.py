@@ -43,7 +43,9 @@ def judge_reasons(connection: apsw.Connection, envelope: dict[str, Any], ids: di
     known = {claim.key: claim for claim in claims}
 
     def verdict(key: object, text: str, found: dict[str, Any], at: int) -> Any:
-        paths = named_files(connection, text, found["project"] or "", ids.get(found["uri"], 0))
+        # Files of another member are on another machine.
+        is_here = "owner" not in found
+        paths = named_files(connection, text, found["project"] or "", ids.get(found["uri"], 0)) if is_here else []
         changed, looked_at = changed_files(paths, at)
         claim = known[key]
         is_known = looked_at or claim.is_said

@@ -99,15 +99,26 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     try:
         searcher = Searcher(connection)
         noted = config.trusting("note")
-        decided: list[Hit] = []
-        for kind in TYPES:
-            filters = Filters(noted, fields=(("type", "=", kind), *fields))
-            decided += _searched(searcher, topic, filters)
-        found = _followed(searcher, noted, _about(decided))
-        there = {identity for hit in found if (identity := hit.field("session_id"))}
-        newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
-        evidence = _evidence(searcher, config, topic, fields)
-        searcher.show((*newest, *(hit for hit, _ in evidence)))
+        shared: dict[str, Any] = {}
+
+        def look() -> tuple[list[Hit], set[str], list[tuple[Hit, list[dict[str, Any]]]]]:
+            decided: list[Hit] = []
+            for kind in TYPES:
+                filters = Filters(noted, fields=(("type", "=", kind), *fields))
+                decided += _searched(searcher, topic, filters)
+            found = _followed(searcher, noted, _about(decided))
+            there = {identity for hit in found if (identity := hit.field("session_id"))}
+            newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
+            evidence = _evidence(searcher, config, topic, fields)
+            searcher.show((*newest, *(hit for hit, _ in evidence)))
+            return newest, there, evidence
+
+        if config.engine is None:
+            newest, there, evidence = look()
+        else:
+            from runtime.asking import team
+
+            (newest, there, evidence), shared["team"] = team.with_team(searcher, config, look)
         answered = {
             "decisions": [_decision(hit, config, now, there) for hit in newest],
             "evidence": [{**_item(hit, config, now), "statements": said} for hit, said in evidence],
@@ -124,7 +135,12 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         raise translate(error, home.index) from error
     finally:
         connection.close()
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "topic": echoed(topic), "freshness": fresh.envelope()}
+    envelope: dict[str, Any] = {
+        "schema": 1,
+        "ok": True,
+        "topic": echoed(topic),
+        "freshness": {**fresh.envelope(), **shared},
+    }
     if not newest and not evidence:
         envelope["error"] = "no_results"
     return {**envelope, **answered}
@@ -132,7 +148,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
 
 def _searched(searcher: Searcher, topic: str, filters: Filters) -> list[Hit]:
     """Return the best hits; where no document passes the filters, nothing is searched: that takes as long as a hit."""
-    if not filters.collections or not catalogue.lets_any_through(searcher.connection, filters):
+    if not filters.collections or not (searcher.others or catalogue.lets_any_through(searcher.connection, filters)):
         return []
     return searcher.search(topic, limit=_CANDIDATES, filters=filters)
 
@@ -198,7 +214,7 @@ def _distilled_now(
     """
     left = _DISTILLED_NOW
     for hit in sessions:
-        text = catalogue.text(connection, hit.hash) or ""
+        text = _text(connection, hit)
         if len(text) > left:
             continue
         left -= len(text)
@@ -251,7 +267,7 @@ def _said(text: str, passage: Passage, session: str, *, is_clean: bool) -> dict[
 
 def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
     known = entry(0, hit, config, now)
-    return {name: known[name] for name in _SAID}
+    return {name: known[name] for name in (*_SAID, *(("owner",) if hit.owner else ()))}
 
 
 def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
@@ -295,7 +311,7 @@ def _statements_of(connection: apsw.Connection, hit: Hit, topic: str) -> tuple[i
 
     A document that says nothing of it in statements stays as it is. Raises apsw.Error.
     """
-    text = catalogue.text(connection, hit.hash) or ""
+    text = _text(connection, hit)
     session = _session(connection, hit)
     found = statements(text, session, topic)[:_STATEMENTS]
     if not found:
@@ -309,6 +325,10 @@ def _statements_of(connection: apsw.Connection, hit: Hit, topic: str) -> tuple[i
 def _snippet(text: str, found: Iterable[Passage], *, is_clean: bool) -> str:
     said = ((each.section, excerpt(text, each.start, each.end, is_clean=is_clean)) for each in found)
     return "\n".join(f"{section}: {one_line(piece, _STATEMENT_LENGTH)}" for section, piece in said)
+
+
+def _text(connection: apsw.Connection, hit: Hit) -> str:
+    return hit.store.read(hit) if hit.store is not None else catalogue.text(connection, hit.hash) or ""
 
 
 def _session(connection: apsw.Connection, hit: Hit) -> str:

@@ -53,11 +53,16 @@ LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
       ARRAY(SELECT jsonb_array_elements_text(stems))::text) END
 $$;
 
--- The summand of BM25 for one term, as SQL: FTS5's own formula, https://sqlite.org/fts5.html#the_bm25_function.
-CREATE FUNCTION summand(frequency text, length text, hits text, rows text) RETURNS text
+-- FTS5's inverse document frequency and its summand of BM25 for one term, as SQL in double precision: numeric logarithms
+-- take a hundred times as long. https://sqlite.org/fts5.html#the_bm25_function
+CREATE FUNCTION rarity(hits text, rows bigint) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
-  SELECT format('greatest(1e-6, ln((%4$s - %3$s + 0.5) / (%3$s + 0.5))) * (%1$s) * 2.2 / (%1$s + 1.2 * (0.25 + 0.75 * %2$s))',
-    frequency, length, hits, rows)
+  SELECT format('greatest(1e-6::float8, ln((%2$s - %1$s + 0.5)::float8 / (%1$s + 0.5)::float8))', hits, rows)
+$$;
+CREATE FUNCTION summand(frequency text, length text, rarity text) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
+  SELECT format('%3$s * (%1$s)::float8 * 2.2::float8 / ((%1$s)::float8 + 1.2::float8 * (0.25::float8 + 0.75::float8 * %2$s))',
+    frequency, length, rarity)
 $$;
 
 -- Return the candidates of the units `within` (all of `among` if that is null), each with what the client needs to score
@@ -106,19 +111,19 @@ BEGIN
   FOREACH each IN ARRAY rare LOOP
     counts := counts || format(', %s AS b%s, %s AS w%2$s', counting('p.body', live -> (each - 1)), each,
       counting('p.words', live -> (each - 1)));
-    passage_hits := passage_hits || format(', count(*) FILTER (WHERE b%1$s + w%1$s > 0) AS h%1$s', each);
+    passage_hits := passage_hits || format(', %s AS i%s',
+      rarity(format('count(*) FILTER (WHERE b%1$s + w%1$s > 0)', each), amount.passages), each);
     sums := sums || format(', sum(b%1$s)::int AS b%1$s', each);
     title_counts := title_counts || format(', %s AS t%s, d.title_terms @@ %L AS m%2$s',
       counting(CASE jsonb_array_length(live -> (each - 1)) WHEN 1 THEN 'd.title_terms' ELSE 'ts_filter(d.title_terms, ''{a}'')' END,
         live -> (each - 1), '{0,0,0,1}'), each, phrase(live -> (each - 1)));
     said := said || format(', coalesce(b%1$s, 0) AS b%1$s, coalesce(t%1$s, 0) AS t%1$s, coalesce(m%1$s, false) AS m%1$s', each);
-    document_hits := document_hits || format(', count(*) FILTER (WHERE b%1$s > 0 OR m%1$s) AS h%1$s', each);
+    document_hits := document_hits || format(', %s AS i%s',
+      rarity(format('count(*) FILTER (WHERE b%1$s > 0 OR m%1$s)', each), amount.documents), each);
     passage_score := passage_score || ' + ' || summand(format('b%1$s + %2$s * w%1$s', each, inner_weight),
-      format('(s.tokens / %s::float8)', passage_length),
-      format('h%s', each), format('%s', amount.passages));
+      format('(s.tokens / %s::float8)', passage_length), format('i%s', each));
     document_score := document_score || ' + ' || summand(format('%2$s * t%1$s + b%1$s', each, title_weight),
-      format('(l.tokens / %s::float8)', document_length),
-      format('h%s', each), format('%s', amount.documents));
+      format('(l.tokens / %s::float8)', document_length), format('i%s', each));
   END LOOP;
   IF jsonb_array_length(periods) > 0 THEN
     days := format(

@@ -5,20 +5,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from bench.postgres import Server
+from qmd.embedding.embedder import embed
+from qmd.embedding.provider import quantise
+from qmd.index import spaces
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.update import register, update
 from qmd.search.search import Hit, Ranking, Searcher
 from qmd.team.connection import open_reader
 from qmd.team.reading import TeamStore
+from qmd.vectors.knn import Meaning
 from runtime.dates.question import DateBoost, read
 from tests.qmd.corpus import Folder, write
 from tests.qmd.team.filling import fill
+from tests.qmd.vectors.test_knn import Bags
 
 _WORDS = (
     "cache eviction deadlock token refresh gateway rollback schema migration index vector embedding latency server"
@@ -102,6 +108,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator
         )
     register(index, folders)
     update(index, folders)
+    embed(index, Bags())
     space = postgres.space("mira", "bob")
     fill(space.engine("mira"), index)
     connection = open_reader(space.engine("bob"), 30)
@@ -164,3 +171,23 @@ def test_what_a_member_shares_is_neither_found_nor_counted_among_the_own(both: B
     candidates.begin(both.searcher.analyzer.analyze("token refresh"), "", [])
     assert candidates.passages() == ([], {})
     assert (candidates.documents(), candidates.total, sum(candidates.frequencies)) == ([], 0, 0)
+
+
+def test_what_is_near_by_meaning_is_the_same_with_the_same_evidence(both: Both) -> None:
+    space, meant = spaces.listed(both.searcher.connection)[0], 0
+    for question in _drawn(12):
+        (vector,) = quantise(Bags().embed([question]))
+        answers: list[list[tuple[Any, ...]]] = []
+        for team in (False, True):
+            meaning = Meaning(space, lambda vector=vector: vector, {}, 0.9, 10)  # type: ignore[misc]
+            meaning.weigh, meaning.level = (lambda share: 0.9), 0.38
+            ranking = Ranking(both.searcher, Filters(), 10, None, meaning)
+            if team:
+                ranking.stores = [both.store.candidates(Filters(), 10)]
+            ranking.rank(question)
+            found = ranking.hits(parts=True)
+            meant += sum(hit.near is not None for hit in found)
+            piece = [(round(hit.score, 5), hit.path, hit.parts) for hit in found]
+            answers.append([*sorted(piece, key=lambda each: (-each[0], each[1])), (round(ranking.evidence or 0, 5),)])
+        assert answers[0] == answers[1]
+    assert meant

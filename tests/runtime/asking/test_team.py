@@ -23,6 +23,7 @@ from runtime.asking.ask import Request
 from runtime.asking.documents import NotFound
 from runtime.asking.team import TeamAsker
 from runtime.explaining.show import show
+from runtime.explaining.why import why
 from tests.conftest import Brain
 from tests.qmd.team.filling import fill
 from tests.runtime.index_fixture import Shelf
@@ -50,6 +51,8 @@ class Team:
             source="claude",
         )
         theirs.put("brain", "b.md", "Nothing but penguins here.", date=now - 9 * _DAY, session_id="b", source="claude")
+        reasons: dict[str, Any] = {"type": "decision", "why": "it survives a crash", "title": "Keep ledgers on disk"}
+        theirs.put("inbox", "d.md", "The ledger lives on disk.", date=now - 40 * _DAY, session_id="d", **reasons)
         index = open_index(theirs.home.index)
         fill(self.space.engine("mira"), index, trust="session")
         index.close()
@@ -222,3 +225,15 @@ def test_a_document_of_the_team_is_shown_by_its_uri_and_by_its_docid(team: Team)
 def _docid(team: Team) -> str:
     hits = team.ask("walrus cache")["hits"]
     return next(str(hit["docid"]).removeprefix("#") for hit in hits if "owner" in hit)
+
+
+def test_a_decision_of_another_member_is_a_reason_with_its_owner(team: Team) -> None:
+    found = why(team.home, team.config(), "ledger")
+    (decided,) = found["decisions"]
+    assert (decided["title"], decided["owner"], decided["uri"]) == (
+        "Keep ledgers on disk", "mira", "team://mira/inbox/d.md",
+    )  # fmt: skip
+    assert (decided["why"], decided["standing"]) == ("it survives a crash", True)
+    assert found["freshness"]["team"]["members"] == ["mira"]
+    away = why(team.home, team.config(_NOWHERE), "ledger")
+    assert (away["decisions"], away["freshness"]["team"]["fresh"]) == ([], False)
