@@ -67,7 +67,7 @@ MAY_BE_EMPTY = {f"inbox {flag}" for flag in ("--title", "--project", "--tags", "
     f"inbox supersede {flag}" for flag in ("--title", "--why", "--alternatives")
 }
 # A hook ends with 0 whatever happens: a wrong call is reported on stderr only.
-MAY_BE_EMPTY |= {f"hook {verb} --form" for verb in ("session-start", "prompt", "guard")}
+MAY_BE_EMPTY |= {f"hook {verb} --form" for verb in ("session-start", "prompt", "guard")} | {"hook stop --source"}
 
 Ended = Callable[..., tuple[int, str, str]]
 
