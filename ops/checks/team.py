@@ -154,7 +154,8 @@ def _bloat(server: Any) -> Iterator[Finding]:
 def _replicas(server: Any) -> Iterator[Finding]:
     (lag,) = server.execute(
         "SELECT CASE WHEN pg_is_in_recovery() AND pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()"
-        " THEN extract(epoch FROM now() - pg_last_xact_replay_timestamp()) ELSE 0 END::float8"
+        " THEN extract(epoch FROM now() - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))"
+        " ELSE 0 END::float8"
     ).fetchone()
     # A member sees the lag of replicas only where pg_monitor was granted.
     (behind,) = server.execute(

@@ -228,6 +228,10 @@ def translated(error: BaseException) -> BaseException:
         return Refused(said)
     if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
         return LockContention("another push holds what this one writes", "run the command again")
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return Refused(
+            "the team's server is a replica: it answers, and takes no changes", "name the primary in the DSN"
+        )
     if isinstance(error, errors.InsufficientPrivilege):
         return Refused(f"the team's server refuses: {said or 'permission denied'}", "brain team status")
     # What a server refuses before there is a connection has no state, only words.

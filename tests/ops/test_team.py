@@ -6,10 +6,12 @@ import os
 import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bench.postgres import Space
 from core import config
+from core.errors import Refused
 from core.home import Home
 from core.version import REDACTION
 from ops.checks import team
@@ -19,6 +21,7 @@ from runtime.team.push import push
 from runtime.team.state import note_forgotten
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.team.conftest import Homes, member, space
+from tests.waiting import until
 
 __all__ = ["member", "space"]
 
@@ -98,6 +101,29 @@ def test_dead_rows_are_named(mira: Shelf, space: Space, monkeypatch: pytest.Monk
             root.execute("UPDATE terms SET passages = passages + 1")
         root.execute("SELECT pg_stat_force_next_flush()")
     assert "rows of terms are dead" in _found(mira.home)["team-bloat"]
+
+
+@pytest.mark.long
+def test_a_replica_answers_and_is_named_once_it_is_behind(
+    mira: Shelf, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "_LAG_S", 0.0)
+    file = Path(mira.home.path(config.FILE))
+    primary = file.read_text()
+    with space.server.replica() as socket:
+        file.write_text(primary.replace(space.dsn("mira"), space.dsn("mira", str(socket))))
+        with psycopg.connect(host=str(socket), user="postgres", dbname=space.name, autocommit=True) as root:
+            until(lambda: root.execute("SELECT 1 FROM pg_stat_wal_receiver WHERE status = 'streaming'").fetchone())
+            until(lambda: _found(mira.home) == {})
+            # Reading changes nothing at a replica, not even when a member was last seen.
+            with connection.open_reader(space.engine("leo"), 10):
+                pass
+            root.execute("SELECT pg_wal_replay_pause()")
+            with space.superuser() as writer:
+                writer.execute("UPDATE members SET seen_at = NULL")
+            until(lambda: "s behind" in _found(mira.home).get("team-replica", ""))
+        with pytest.raises(Refused, match="replica"):
+            push(mira.home, config.load(mira.home))
 
 
 def test_a_connection_over_a_network_without_tls_is_named(mira: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
