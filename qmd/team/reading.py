@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core import jsonb
+from core.config import EVIDENCE
 from core.errors import BrainError, EngineMissing
 from core.processes.within import Begun, within
 from core.version import REDACTION
@@ -196,7 +197,7 @@ class TeamStore:
         # A newer policy than this program's hides at least as much.
         hit.is_clean = policy >= REDACTION
         hit.store, hit.owner = self, owner
-        hit.trust = "evidence" if owner in self._evidence else trust
+        hit.trust = EVIDENCE if owner in self._evidence else trust
         return hit
 
 

@@ -72,6 +72,11 @@ class Team:
         self._store: TeamStore | None = None
         self._failed: tuple[float, str] = (float("-inf"), "")
 
+    @property
+    def is_open(self) -> bool:
+        """Return True if there is a connection from an earlier question."""
+        return self._store is not None
+
     def begin(self, seconds: float) -> None:
         """Begin to connect, unless there is a connection or was a failure a moment ago."""
         if self._store is None and self._opening is None and time.monotonic() - self._failed[0] > _REST_S:
@@ -90,8 +95,7 @@ class Team:
                 self.drop(error.message)
                 raise Away(error.message, error.fix) from None
             self._opening = None
-            evidence = getattr(self.engine, "evidence", ())
-            self._store = TeamStore(connection, analyzer, without=member, evidence=evidence)
+            self._store = TeamStore(connection, analyzer, without=member, evidence=self.engine.evidence)
         self._store.analyzer = analyzer
         self._store.ask_until(until)
         return self._store
@@ -149,15 +153,18 @@ class TeamAsker(Asker):
             self._stores = []
             return super().ask(question, request)
         started, timeout_s = time.monotonic(), request.timeout_s or self._timeout_s
-        missing = _STRICT if request.strict else ""
-        if not missing:
+        until, missing = started + patience(timeout_s), _STRICT if request.strict else ""
+        # A connection that was kept may have broken since: then another one is tried.
+        attempts = 0 if missing else 1 + self._team.is_open
+        while attempts:
+            attempts -= 1
             try:
                 self._stores = []
                 analyzer = super().open_searcher().analyzer
-                self._stores = [self._team.store(analyzer, started + patience(timeout_s))]
+                self._stores = [self._team.store(analyzer, until)]
                 return self._stated(super().ask(question, request))
             except Away as error:
-                self._team.drop(error.message)
+                self._team.drop("" if attempts else error.message)
                 missing = error.message
         self._stores = []
         given, request.timeout_s = request.timeout_s, max(_LEAST_S, timeout_s - (time.monotonic() - started))
