@@ -53,17 +53,8 @@ _FOLDER = 500
 # Firefox's bookmarks as the archive has them.
 _KEPT = "bookmarks"
 _COLUMNS = ("added", "title", "url", "folder")
-# A bookmark is a row of type 1, a folder one of type 2; tags are folders below the one with this guid.
-_ROWS = """
-    with recursive above(id, path, depth) as (
-        select id, '', 0 from moz_bookmarks where parent = 0 or guid = 'root________'
-        union all
-        select b.id, trim(above.path || ' / ' || coalesce(b.title, ''), ' /'), depth + 1
-        from moz_bookmarks b join above on b.parent = above.id
-        where b.type = 2 and coalesce(b.guid, '') <> 'tags________' and depth < 100 and b.id <> above.id)
-    select b.dateAdded, b.title, p.url, above.path
-    from moz_bookmarks b join moz_places p on p.id = b.fk join above on above.id = b.parent
-    where b.type = 1 order by b.id"""
+# The folder of tags, whose folders repeat bookmarks.
+_TAGS = "tags________"
 
 
 def read(path: str, raw: RawStore) -> Reading:
@@ -177,7 +168,7 @@ def _firefox(connection: apsw.Connection, there: dict[str, set[str]], reading: R
     if _KEPT in there:
         rows = list(connection.execute(f"select {', '.join(_COLUMNS)} from {_KEPT}"))
     elif {"moz_bookmarks", "moz_places"} <= there.keys():
-        rows = list(connection.execute(_ROWS))
+        rows = list(_rows(connection))
     else:
         reading.skipped = FOREIGN
         return
@@ -198,3 +189,27 @@ def _firefox(connection: apsw.Connection, there: dict[str, set[str]], reading: R
     shelf.tables = {_KEPT: _COLUMNS}
     shelf.keep(kept.items())
     yield
+
+
+def _rows(connection: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+    """Yield (time, title, address, folder) of each bookmark: a row of type 1. Folders are rows of type 2.
+
+    Rows are joined here: in a hostile database, ids that come twice would multiply.
+    """
+    folders = {
+        identity: (parent, string(title), guid)
+        for identity, parent, title, guid in connection.execute(
+            "select id, parent, title, guid from moz_bookmarks where type = 2"
+        )
+    }
+    places = dict(connection.execute("select id, url from moz_places"))
+    query = "select dateAdded, title, fk, parent from moz_bookmarks where type = 1 order by id"
+    for added, title, place, parent in connection.execute(query):
+        names: list[str] = []
+        while parent in folders and len(names) < _DEEPEST:
+            parent, name, guid = folders[parent]
+            names.append(name)
+            if guid == _TAGS:
+                break
+        else:
+            yield added, title, places.get(place), " / ".join(filter(None, reversed(names)))

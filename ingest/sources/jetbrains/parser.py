@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from core.document import Failure
+from core.files import open_regular
 from core.redaction import clean_record
 from core.text import clean, one_line
 from ingest.pipeline.reading import BROKEN, Reading, whole
@@ -166,7 +167,7 @@ def _folder(reading: Reading) -> str:
     """Return the folder of a workspace's project, "" if the editor no longer knows it."""
     path = reading.path
     try:
-        with open(join(dirname(dirname(path)), _PROJECTS), "rb") as stream:
+        with open_regular(join(dirname(dirname(path)), _PROJECTS)) as stream:
             data = stream.read(_MOST_PROJECTS)
         # As above: what comes before the component is not parsed.
         start, end = data.find(b"<component "), data.rfind(_END)

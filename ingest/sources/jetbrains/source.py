@@ -78,8 +78,10 @@ def _owner(path: str) -> str:
 
     ``<task>.agentsession`` has one line, ``acp.registry.<agent>:<its own session's id>``.
     """
+    from core.files import open_regular
+
     try:
-        with open(path.removesuffix(_TASK) + ".agentsession", "rb") as stream:
+        with open_regular(path.removesuffix(_TASK) + ".agentsession") as stream:
             line = stream.read(4096).decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -18,7 +18,6 @@ import re
 from email.errors import MessageError
 from email.header import decode_header
 from email.utils import getaddresses, parsedate_to_datetime
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 from core.text import one_line
@@ -147,7 +146,7 @@ def _content(message: Message) -> tuple[str, list[str]]:
                 text = _decoded(data, part.get_content_charset() or "utf-8").replace("\r\n", "\n")
                 (plain if part.get_content_subtype() == "plain" else formatted).append(text)
     found = "\n\n".join(filter(None, (each.strip() for each in plain)))
-    return found or "\n\n".join(_Words.of(each[:_PAGE]) for each in formatted), files
+    return found or "\n\n".join(_words(each[:_PAGE]) for each in formatted), files
 
 
 def _decoded(data: bytes, charset: str) -> str:
@@ -157,33 +156,23 @@ def _decoded(data: bytes, charset: str) -> str:
         return data.decode("utf-8", "replace")
 
 
-class _Words(HTMLParser):
-    """The words of a page, with a line for each block."""
+def _words(page: str) -> str:
+    """Return the words of a page, with a line for each block. (The standard library's parser takes quadratic time.)"""
+    from lxml import etree
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self._pieces: list[str] = []
-        self._silent = 0
-
-    @classmethod
-    def of(cls, page: str) -> str:
-        made = cls()
-        made.feed(page)
-        made.close()
-        lines = (" ".join(line.split()) for line in "".join(made._pieces).split("\n"))
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        self._silent += tag in _SILENT
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root: Any = etree.fromstring(page.encode("utf-8", "replace"), parser)
+    except (etree.LxmlError, AssertionError):
+        return ""
+    pieces: list[str] = []
+    silent = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")) if root is not None else ():
+        is_start, tag = event == "start", element.tag
+        silent += (tag in _SILENT) * (1 if is_start else -1)
         if tag in _BLOCKS:
-            self._pieces.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = max(0, self._silent - (tag in _SILENT))
-        if tag in _BLOCKS:
-            self._pieces.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self._pieces.append(data.replace("\n", " "))
+            pieces.append("\n")
+        if not silent:
+            pieces.append(((element.text if is_start else element.tail) or "").replace("\n", " "))
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

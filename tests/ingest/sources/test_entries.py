@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import plistlib
+import time
 from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
@@ -98,6 +99,15 @@ def test_hostile_mail_ends_in_a_count_or_a_document(home: Home, tmp_path: Path, 
     (tmp_path / "one.eml").write_bytes(data)
     ledger = ingest(home, "mail", tmp_path)
     assert ledger.ingested + ledger.failed_files + sum(ledger.skipped.values()) == 1
+
+
+@pytest.mark.parametrize("repeated", ["<!--", "<![CDATA[", "<script>", "<p><style>", "<a b='", "&#"])
+def test_a_hostile_page_takes_no_more_time_than_its_length(home: Home, tmp_path: Path, repeated: str) -> None:
+    page = (repeated * (1_000_000 // len(repeated))).encode()
+    (tmp_path / "one.eml").write_bytes(b"Subject: x\nX: y\nContent-Type: text/html\n\n" + page)
+    began = time.process_time()
+    ingest(home, "mail", tmp_path)
+    assert time.process_time() - began < 10
 
 
 def event(*lines: str) -> str:
@@ -228,6 +238,19 @@ def test_firefox_bookmarks_stay_when_its_database_is_gone(home: Home, tmp_path: 
         path.unlink()
     assert run(home, "bookmarks", from_archive=True, trust_stat=False).failed_files == 0
     assert documents(home) == made
+
+
+def test_a_database_whose_ids_come_twice_does_not_multiply(home: Home, tmp_path: Path) -> None:
+    def row(identity: int, kind: int, parent: int) -> dict[str, Any]:
+        found = {"id": identity, "type": kind, "fk": 1, "parent": parent, "title": f"n{identity}"}
+        return {**found, "dateAdded": 1_777_367_643_000_000, "guid": f"g{identity}"}
+
+    folders = [row(number, 2, number - 1) for number in range(2, 60) for _ in range(2)]
+    loop = [row(70, 2, 71), row(71, 2, 70), row(72, 1, 70)]
+    pages = [{"id": 1, "url": "https://example.com/a", "title": "A"}] * 100
+    database(tmp_path / "places.sqlite", moz_bookmarks=[*folders, *loop, row(61, 1, 59)], moz_places=pages)
+    assert ingest(home, "bookmarks", tmp_path).ingested == 1
+    assert only(home)[0]["entries"] == 2
 
 
 def test_a_list_that_has_one_folder_everywhere_ends(home: Home, tmp_path: Path) -> None:

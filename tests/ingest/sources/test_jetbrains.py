@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -132,6 +133,15 @@ def test_a_task_is_left_to_the_source_that_reads_its_agents_own_session(home: Ho
     ledger = ingest(home, "jetbrains", tmp_path)
     assert "a session of an agent's own: --source claude reads it" in ledger.skipped
     assert list(corpus(home)) == ["jetbrains__t2.md"]
+
+
+def test_a_pipe_in_place_of_a_companion_holds_nothing_up(home: Home, tmp_path: Path) -> None:
+    task(tmp_path / "PyCharm/aia-task-history/t1.events", asked("Mend the lock"))
+    os.mkfifo(tmp_path / "PyCharm/aia-task-history/t1.agentsession")
+    workspace(tmp_path / "PyCharm/workspace/w1.xml", chat("c1", *SAID))
+    (tmp_path / "PyCharm/options").mkdir()
+    os.mkfifo(tmp_path / "PyCharm/options/recentProjects.xml")
+    assert ingest(home, "jetbrains", tmp_path).ingested == 2
 
 
 def test_an_editor_that_writes_its_workspace_is_no_news() -> None:
