@@ -79,6 +79,16 @@ def test_a_conversation_by_mail_is_one_document(home: Home, tmp_path: Path) -> N
     assert "The door\n\nis open" in other_body
 
 
+def test_a_new_message_rewrites_no_other_conversation(home: Home, tmp_path: Path) -> None:
+    held = [mail(1, "Does it hold?"), mail(2, "Where is the oil?", subject="Oil")]
+    mailbox(tmp_path / "All.mbox", *held)
+    ingest(home, "mail", tmp_path)
+    mailbox(tmp_path / "All.mbox", *held, mail(3, "On the shelf.", subject="Re: Oil", above=2))
+    landed: list[str] = []
+    run(home, "mail", [str(tmp_path)], trust_stat=True, on_written=lambda *each: landed.append(each[1]))
+    assert landed == [name for name, data in documents(home).items() if b"On the shelf." in data]
+
+
 def test_a_message_alone_and_a_mailbox_of_apple_mail_are_read(home: Home, tmp_path: Path) -> None:
     (tmp_path / "one.eml").write_bytes(bytes(mail(1, "Does it hold?")))
     mailbox(tmp_path / "Inbox.mbox/mbox", mail(1, "Does it hold?"), mail(2, "It holds.", above=1))

@@ -74,6 +74,21 @@ class Sample:
                     given = json.loads(self._filled(json.dumps(self.row), number))
                     write(path, given, number, grown)
 
+    def write_together(self, *, grown: bool = False) -> None:
+        """Write both sessions into the first file, a database; ``grown`` adds the first one's last row."""
+        path = self.paths[0]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = [json.loads(self._filled(json.dumps(self.row), number)) for number in (0, 1)]
+        for name, table in rows[0]["tables"].items():
+            if name == self.row["grows"] and not grown:
+                del table["rows"][-1]
+            # Numbers that identify a row are the database's own.
+            table["rows"] += [
+                [cells[0] + 1000 if isinstance(cells[0], int) else cells[0], *cells[1:]]
+                for cells in rows[1]["tables"][name]["rows"]
+            ]
+        _tables(path, rows[0], 0, grown=True)
+
     def documents(self, home: Home) -> dict[str, bytes]:
         """Return the source's documents by name."""
         folder = Path(home.path(self.source.collection))

@@ -140,6 +140,20 @@ def test_a_file_that_has_grown_is_read_again_and_no_other(home: Home, sample: Sa
     assert b"later" in b"".join(about(after, "walrus").values())
 
 
+def test_a_session_that_has_grown_in_a_shared_database_rewrites_no_other(home: Home, sample: Sample) -> None:
+    if "tables" not in sample.row:
+        pytest.skip("a file has one session")
+    sample.write_together()
+    ingest(home, sample)
+    before = sample.documents(home)
+    assert [len(about(before, animal)) for animal in ANIMALS] == [1, 1]
+    sample.write_together(grown=True)
+    landed: list[str] = []
+    run(home, sample.source.name, [str(sample.root)], trust_stat=True, on_written=lambda *each: landed.append(each[1]))
+    assert landed == list(about(before, "walrus"))
+    assert b"later" in sample.documents(home)[landed[0]]
+
+
 def test_the_order_in_which_files_come_does_not_show_in_the_documents(
     home: Home, sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
