@@ -36,7 +36,7 @@ class DeepSeekHarness(Source):
         newest: dict[str, tuple[int, str]] = {}
         for file in files:
             generation = _generation(basename(file.path))
-            if generation >= 0:
+            if generation >= 0 and not file.skip:
                 folder = dirname(file.path)
                 newest[folder] = max(newest.get(folder, (-1, "")), (generation, file.path))
         for file in files:

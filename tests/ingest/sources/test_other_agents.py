@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,14 @@ def test_frames_and_generations_of_a_journal_are_one_session(home: Home, tmp_pat
         path.unlink()
     assert run(home, "dsh", from_archive=True, trust_stat=False).failed_files == 0
     assert corpus(home) == made
+
+
+def test_what_is_no_file_hides_no_older_generation(home: Home, tmp_path: Path) -> None:
+    (case, *_) = (param.values[0] for param in cases("dsh"))
+    (events,) = case["files"].values()
+    write(tmp_path / "h1/session.jsonl", events)
+    os.mkfifo(tmp_path / "h1/session.v9.jsonl.zstd")
+    assert ingest(home, "dsh", tmp_path).ingested == 1
 
 
 def test_a_journal_that_ends_within_a_frame_keeps_what_is_whole(home: Home, tmp_path: Path) -> None:
