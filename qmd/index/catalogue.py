@@ -297,6 +297,11 @@ def has_any(connection: apsw.Connection, *collections: str) -> bool:
     return connection.execute(query, collections).fetchone() is not None
 
 
+def count_passages(connection: apsw.Connection) -> int:
+    """Return how many passages the index has. Raises apsw.Error."""
+    return int(connection.execute("SELECT count(*) FROM brain_passages_docsize").get)
+
+
 def count(connection: apsw.Connection, filters: Filters) -> int:
     """Return how many documents ``filters`` let through."""
     condition, bindings = filters.sql()

@@ -7,7 +7,7 @@ regression; ``python -m evals.fitting`` fits the weights, docs/retrieval.md has 
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, log10
 
 from runtime.asking.request import echoed
 
@@ -26,8 +26,9 @@ LEAST_EVIDENCE = 0.16
 # Evidence (0–1) that is enough whatever the chance: by words or the fitted table, and by the model itself. Short
 # questions about conversations have little chance and good answers.
 ENOUGH, ENOUGH_BY_MODEL = 0.24, 0.35
-# Fewer passages tell too little of which words are rare: the evidence of the search decides alone.
-LEAST_PASSAGES = 100
+# Fewer passages tell too little of which words are rare: the evidence of the search decides alone. From MANY_PASSAGES
+# on ENOUGH counts in full, in between the evidence that is enough grows with the logarithm.
+LEAST_PASSAGES, MANY_PASSAGES = 100, 2_000
 # A word is named as missing from this rarity (0–1) on.
 _RARE = 0.5
 # More words of a question tell no more about the chance.
@@ -77,6 +78,7 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
     Drop all hits if there is too little evidence for an answer; name the rare words that the best place lacks.
     """
     searcher = asker.open_searcher()
+    from qmd.index import catalogue
     from qmd.search import quoting, search
 
     question = quoting.Question(inquiry.question)
@@ -104,7 +106,8 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
     if ranking is None:
         return
     rarities = _by_stem(question, ranking.rarities())
-    abstain(inquiry, Known(rarities, held), is_small=ranking.passages < LEAST_PASSAGES)
+    # The search counts the passages only if a word matches.
+    abstain(inquiry, Known(rarities, held), ranking.passages or catalogue.count_passages(asker.connection))
     best = max(exchanges, key=lambda each: sum(rarities[stem] for stem in each), default=set())
     missing = [question.stems[stem] for stem, rarity in rarities.items() if rarity > _RARE and stem not in best]
     if missing:
@@ -113,8 +116,8 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
         inquiry.missing = [word for word in missing if word in clean]
 
 
-def abstain(inquiry: Inquiry, known: Known, *, is_small: bool = False) -> None:
-    """Drop all hits if there is too little evidence for an answer.
+def abstain(inquiry: Inquiry, known: Known, passages: int) -> None:
+    """Drop all hits if there is too little evidence for an answer in an index of so many ``passages``.
 
     A least score of the request is compared with the search's evidence alone, and so is the usual one in a small index.
     A literal question is answered by whatever has a word of its literal part.
@@ -122,15 +125,15 @@ def abstain(inquiry: Inquiry, known: Known, *, is_small: bool = False) -> None:
     evidence, given = inquiry.evidence, inquiry.request.min_score
     if evidence is None:
         return
-    if given is not None or is_small:
+    if given is not None or passages < LEAST_PASSAGES:
         least = LEAST_EVIDENCE if given is None else given
         enough = evidence >= least
         said = f"what matches is worth {evidence:.2f}, less than {least:.2f} (--min-score)"
     else:
         chance = known.chance(evidence)
         inquiry.chance = known.parts(evidence, chance)
-        sure = ENOUGH_BY_MODEL if inquiry.meaning is not None and inquiry.meaning.by_model else ENOUGH
-        enough = evidence >= sure or chance >= LEAST_CHANCE
+        by_model = inquiry.meaning is not None and inquiry.meaning.by_model
+        enough = evidence >= (ENOUGH_BY_MODEL if by_model else enough_in(passages)) or chance >= LEAST_CHANCE
         said = f"the chance of an answer is {chance:.2f}, less than {LEAST_CHANCE:.2f}"
     if given is None and inquiry.mode == "lex" and (known.lacking > _RARE or not enough):
         from qmd.search.quoting import Question
@@ -142,6 +145,12 @@ def abstain(inquiry: Inquiry, known: Known, *, is_small: bool = False) -> None:
     if not enough:
         inquiry.abstained, inquiry.nearest, inquiry.hits = True, inquiry.hits[:NEAREST], []
         inquiry.reason += f"; nothing relevant: {said}"
+
+
+def enough_in(passages: int) -> float:
+    """Return the evidence (0–1) by words or the fitted table that is enough among at least ``LEAST_PASSAGES``."""
+    grown = log10(passages / LEAST_PASSAGES) / log10(MANY_PASSAGES / LEAST_PASSAGES)
+    return LEAST_EVIDENCE + (ENOUGH - LEAST_EVIDENCE) * min(1.0, grown)
 
 
 def _by_stem(question: Question, rarities: dict[str, float]) -> dict[str, float]:

@@ -63,7 +63,7 @@ def test_too_small_a_chance_drops_all_hits(
     evidence: float | None, given: float | None, held: set[str], abstained: bool
 ) -> None:
     made = inquiry("walrus tusks", evidence, given)
-    deciding.abstain(made, Known({"walrus": 0.9, "tusk": 0.6}, [held]))
+    deciding.abstain(made, Known({"walrus": 0.9, "tusk": 0.6}, [held]), deciding.MANY_PASSAGES)
     assert (made.abstained, made.hits == [], len(made.nearest)) == (abstained, abstained, int(abstained))
     assert ("nothing relevant" in made.reason) is abstained
 
@@ -71,14 +71,24 @@ def test_too_small_a_chance_drops_all_hits(
 def test_a_small_index_is_judged_by_the_evidence_of_the_search() -> None:
     for evidence, abstained in ((deciding.LEAST_EVIDENCE, False), (deciding.LEAST_EVIDENCE - 0.01, True)):
         made = inquiry("walrus", evidence)
-        deciding.abstain(made, Known({"walrus": 1.0}, [{"walrus"}]), is_small=True)
+        deciding.abstain(made, Known({"walrus": 1.0}, [{"walrus"}]), deciding.LEAST_PASSAGES - 1)
+        assert made.abstained is abstained
+
+
+def test_the_evidence_that_is_enough_grows_with_the_index_and_joins_that_of_a_small_one() -> None:
+    asked = [deciding.enough_in(passages) for passages in (100, 300, 1_000, 2_000, 50_000)]
+    assert asked == sorted(asked)
+    assert (asked[0], asked[-2], asked[-1]) == (deciding.LEAST_EVIDENCE, deciding.ENOUGH, deciding.ENOUGH)
+    for passages, abstained in ((120, False), (2_000, True)):
+        made = inquiry("walrus tusks", 0.19)
+        deciding.abstain(made, Known({"walrus": 0.9, "tusk": 0.6}, [{"walrus"}]), passages)
         assert made.abstained is abstained
 
 
 def test_a_literal_question_needs_a_word_of_its_literal_part() -> None:
     for held, abstained in (({"getusernam"}, False), ({"broken"}, True)):
         made = inquiry("getUserName", 0.01)
-        deciding.abstain(made, Known({"getusernam": 1.0, "broken": 0.6}, [held]))
+        deciding.abstain(made, Known({"getusernam": 1.0, "broken": 0.6}, [held]), deciding.MANY_PASSAGES)
         assert made.abstained is abstained
 
 

@@ -355,9 +355,24 @@ def test_a_name_alone_finds_what_has_it_however_it_is_asked(shelf: Shelf, mode: 
     assert scores == sorted(scores, reverse=True)
 
 
+class Meant(Encoder):
+    """Takes each question for one about what the texts have."""
+
+    def begin(self, question: str, look: Look | None = None) -> QueryVector:
+        return super().begin(f"{_WORDS[0]} {_WORDS[1]}", look)
+
+
+def test_a_question_of_which_no_text_has_a_word_is_judged_by_its_chance_in_a_large_index(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+    for question, words in (("unheard of submarines", 0.0), (_WORDS[0], 1.0)):
+        found = ask(shelf, question, Meant(), mode="hybrid", explain=True)
+        assert found["chance"]["covered"] == words
+
+
 def test_a_small_chance_is_no_answer_and_missing_words_are_named(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     embed(shelf.home, Model())
-    monkeypatch.setattr("runtime.asking.deciding.LEAST_PASSAGES", 0)
+    monkeypatch.setattr("runtime.asking.deciding.LEAST_PASSAGES", 1)
+    monkeypatch.setattr("runtime.asking.deciding.MANY_PASSAGES", 2)
     question = f"{_WORDS[0]} {_WORDS[1]} p95"
     much = ask(shelf, question, explain=True)
     assert much["missing"] == ["p95"]
