@@ -105,7 +105,8 @@ def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
 def _newer_first(hits: list[Hit], sides: dict[object, list[validity.Side]], asked: frozenset[str]) -> list[Hit]:
     """Return the hits with each that took another's place, or contradicts it later, directly above that one.
 
-    The older statement has to be about what is asked.
+    Both statements have to be about the same part of what is asked: people say much in passing that resembles what they
+    said before.
     """
     from runtime.validity.statements import stems, tokenize
 
@@ -114,7 +115,9 @@ def _newer_first(hits: list[Hit], sides: dict[object, list[validity.Side]], aske
     for hit in hits:
         for side in sides.get(hit.id, ()):
             newer: Any = side.claim.key
-            if side.claim.at < hit.date or newer not in by_id or asked.isdisjoint(stems(tokenize(side.own))):
+            if side.claim.at < hit.date or newer not in by_id:
+                continue
+            if asked.isdisjoint(stems(tokenize(side.own)) & stems(tokenize(side.text))):
                 continue
             if ordered.index(by_id[newer]) > ordered.index(hit):
                 ordered.remove(by_id[newer])

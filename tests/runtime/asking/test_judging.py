@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 
 from core.home import Home
+from core.jsonb import pack
+from core.version import REDACTION
+from qmd.search.search import Hit
+from runtime.asking import judging
+from runtime.validity import SUPERSEDED
+from runtime.validity.statements import stems, tokenize
+from runtime.validity.validity import Claim, Side
 from tests.runtime.explaining.test_trace import git
 from tests.runtime.index_fixture import Shelf
 
@@ -44,6 +51,24 @@ def test_the_newer_statement_comes_first_and_the_older_is_marked(shelf: Shelf) -
     (side,) = hits[1]["validity"]["by"]
     assert (side["uri"], side["text"]) == ("qmd://brain/b.md", NEWER)
     assert hits[1]["warning"].startswith(f"superseded by “{NEWER}”")
+
+
+@pytest.mark.parametrize(
+    ("newer", "order"),
+    [
+        ("It was a long process, but now the kids are happy with the kitten.", [1, 2]),
+        ("Now the kids like the zoo more than the museum.", [2, 1]),
+    ],
+)
+def test_a_newer_statement_comes_first_only_if_both_are_about_what_is_asked(newer: str, order: list[int]) -> None:
+    hits = [
+        Hit((number, "brain", "a", "a", "0" * 64, date, date, 1, pack({}), REDACTION), score)
+        for number, date, score in ((1, OLD, 0.9), (2, NEW, 0.3))
+    ]
+    claim = Claim(2, "qmd://brain/b.md", NEW, [(1, newer)])
+    side = Side(SUPERSEDED, claim, 1, newer, "Yesterday I took the kids to the museum.")
+    asked = stems(tokenize("when did we go to the museum"))
+    assert [hit.id for hit in judging._newer_first(hits, {1: [side]}, asked)] == order
 
 
 def test_the_same_in_another_project_is_left_alone(shelf: Shelf) -> None:
