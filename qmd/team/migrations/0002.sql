@@ -120,9 +120,9 @@ BEGIN
     said := said || format(', coalesce(b%1$s, 0) AS b%1$s, coalesce(t%1$s, 0) AS t%1$s, coalesce(m%1$s, false) AS m%1$s', each);
     document_hits := document_hits || format(', %s AS i%s',
       rarity(format('count(*) FILTER (WHERE b%1$s > 0 OR m%1$s)', each), amount.documents), each);
-    passage_score := passage_score || ' + ' || summand(format('b%1$s + %2$s * w%1$s', each, inner_weight),
+    passage_score := passage_score || ' + ' || summand(format('b%1$s + %2$s::float8 * w%1$s', each, inner_weight),
       format('(s.tokens / %s::float8)', passage_length), format('i%s', each));
-    document_score := document_score || ' + ' || summand(format('%2$s * t%1$s + b%1$s', each, title_weight),
+    document_score := document_score || ' + ' || summand(format('%2$s::float8 * t%1$s + b%1$s', each, title_weight),
       format('(l.tokens / %s::float8)', document_length), format('i%s', each));
   END LOOP;
   IF jsonb_array_length(periods) > 0 THEN
