@@ -87,7 +87,7 @@ def _write(folder: Path, name: str, row: dict[str, Any]) -> int:
 
 
 def _words() -> list[str]:
-    from core.redaction.likely import cues
+    from core.redaction.cues import cues
 
     found = (ROOT / "docs" / "documents.md").read_text(encoding="utf-8").split()
     return sorted({word for word in found if word.isalpha() and word.islower() and not cues(word)})

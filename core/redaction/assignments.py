@@ -13,6 +13,7 @@ from core.redaction.looks import (
     is_composed,
     is_drawn,
     is_filler,
+    is_invented,
     is_key,
     is_listed,
     is_name,
@@ -258,7 +259,18 @@ def assignment(match: re.Match[str]) -> Cut | None:
             return None  # an argument called by its name, in code
         if (after[:1] == ")" or after in (",", ", ", ",\n")) and is_name(value, loose=True):
             return None
-    return first(match, "password" if is_password(value, quoted=quoted, tight=tight) else "", len(value), group)
+    alone = not (quoted or tight) and _is_alone(match)
+    # In YAML a variable of the environment has its plain value, as behind `NAME=`.
+    found = is_password(value, quoted=quoted, tight=tight or (alone and name.isupper()))
+    found = found or (alone and is_invented(value))
+    return first(match, "password" if found else "", len(value), group)
+
+
+def _is_alone(match: re.Match[str]) -> bool:
+    """Return True if an assignment is all that its line has, as in a file of settings."""
+    text, start = match.string, match.end("tail") - len(_name(match))
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return not before.strip(" \t-\"'") and text[match.end() : match.end() + 1] in ("", "\r", "\n")
 
 
 def _little(match: re.Match[str], value: str, *, quoted: bool) -> str:
@@ -346,7 +358,7 @@ def _code(match: re.Match[str]) -> Cut | None:
 def is_given(found: Found) -> int:
     """Accept a password as a program's argument."""
     value = found.value.rstrip(")")
-    number = value.isdigit() or not any(map(str.isdigit, value))
+    number = value.isdigit() or not (any(map(str.isdigit, value)) or is_invented(value))
     return len(value) if not number and value[:1] not in "-$/." and is_password(value, quoted=False, tight=True) else 0
 
 

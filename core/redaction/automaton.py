@@ -45,7 +45,8 @@ _WRITTEN_SIGNS = {
 _NEAR_MOST = 1 << 11
 
 _match: Callable[[bytes], list[int] | None] | None = None
-_near: Callable[[bytes], list[int] | None] | None = None
+# What may have a likely secret: JSON, a text, a text with a word for a secret, and with what looks like one.
+_near: tuple[Callable[[bytes], list[int] | None], ...] = ()
 
 
 def plain_signs(text: str) -> str:
@@ -62,8 +63,8 @@ def _load() -> None:
     import json
 
     with open(FILE, encoding="utf-8") as stream:
-        *certain, near = json.load(stream)
-    _match, _near = which(*certain), which(near)
+        certain, other, *near = json.load(stream)
+    _match, _near = which(certain, other), tuple(map(which, near))
 
 
 def suspects(data: bytes) -> bool:
@@ -81,11 +82,12 @@ def suspicion(data: bytes, *, of_records: bool = False) -> int:
     is_certain, plain = _looked_through(data)
     if is_certain:
         return 2
-    if of_records and len(data) > _NEAR_MOST and data[:1] in (b"{", b"["):
+    of_json = of_records and data[:1] in (b"{", b"[")
+    if of_json and len(data) > _NEAR_MOST:
         return 0
-    if plain is not None and is_near(plain):
+    if plain is not None and is_near(plain, of_json=of_json):
         return 2
-    return int(is_near(data))
+    return int(is_near(data, of_json=of_json))
 
 
 def _looked_through(data: bytes) -> tuple[bool, bytes | None]:
@@ -112,9 +114,21 @@ def _looked_through(data: bytes) -> tuple[bool, bytes | None]:
     return holds_foreign(data), plain
 
 
-def is_near(data: bytes) -> bool:
-    """Return True if ``data``, a text, may have a word for a secret or a login near what may be one."""
-    if _near is None:
+def is_near(data: bytes, *, of_json: bool) -> bool:
+    """Return True if ``data`` may have a word for a secret or a login near what may be one.
+
+    ``of_json``: ``data`` is JSON, of which each string is a text of its own.
+    """
+    if not _near:
         _load()
-    assert _near is not None
-    return _near(data) is not None
+    in_json, in_text, with_cue, with_value = _near
+    if of_json:
+        return in_json(data) is not None
+    return with_value(data) is not None and (with_cue(data) is not None or in_text(data) is not None)
+
+
+def has_value(data: bytes) -> bool:
+    """Return True if ``data``, ASCII, has what may be a likely secret by its characters."""
+    if not _near:
+        _load()
+    return _near[3](data) is not None

@@ -15,10 +15,21 @@ from bisect import bisect_left
 from functools import cache, lru_cache
 from itertools import islice
 
-from core.redaction.automaton import is_near
-from core.redaction.looks import PARTS, PLACEHOLDERS, TECHNICAL, TERMS, entropy, is_filler, is_name
+from core.redaction.automaton import has_value, is_near
+from core.redaction.cues import Cue, cues
+from core.redaction.looks import (
+    PARTS,
+    PLACEHOLDERS,
+    TECHNICAL,
+    TERMS,
+    entropy,
+    is_code_word,
+    is_filler,
+    is_invented,
+    is_name,
+)
 from core.redaction.mark import MARK
-from core.redaction.names import UUID, VOCABULARY, holds_foreign, is_about, is_other_key
+from core.redaction.names import UUID, holds_foreign, is_about, is_other_key
 from core.redaction.rule import made
 
 TYPE_CHECKING = False
@@ -28,21 +39,6 @@ if TYPE_CHECKING:
 # Characters around a candidate that count as its surroundings.
 _LEFT, _RIGHT = 160, 80
 _SIGNS = "!@#$%^&*+~?"
-
-
-class Cue:
-    """A word on a line that says something about what is near.
-
-    ``kind`` is a letter: ``P`` password, ``S`` another secret, ``K`` a key, ``C`` a code, ``L`` a login, ``O`` an
-    option that often has a password, ``E`` the name of an environment's variable, ``N`` what is no secret (a path).
-    """
-
-    __slots__ = ("end", "kind", "start")
-
-    def __init__(self, kind: str, start: int, end: int) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
 
 
 class Candidate:
@@ -56,84 +52,13 @@ class Candidate:
         self.name = name
 
 
-# Letters of the scripts behind Armenian may have no space before and behind a word: Hebrew, Arabic, Thai, Chinese.
-_LAST_SPACED = 0x58F
-# The kinds of cues: the lists of words that name one, in the order in which a word is looked up.
-_KINDS = (
-    ("P", ("cue_password", "passwords", "spoken")),
-    ("S", ("cue_secret", "keys")),
-    ("K", ("cue_key",)),
-    ("C", ("cue_code", "codes", "spoken_codes")),
-    ("L", ("cue_login",)),
-    ("N", ("cue_other",)),
-)
-# Within a word, as in `dbPassword`.
-_INNER = r"(?i)(?P<P>passw(?:or)?d)|(?P<S>(?:secret|token|apikey)(?![a-z]))"
-# An option; the name of an environment's variable.
-_NAMES = r"(?P<O>(?<!\S)-[aikpuwPUW](?=[ =\"']))|(?P<E>(?<![\w$.-])[A-Z][A-Z0-9_]{3,}(?=[\"']?\]? ?(?:\?\?|\|\|)?[=:]))"
-
-
-def _spelled(kinds: tuple[str, ...], *, wide: bool) -> list[str]:
-    return [word.lower() for kind in kinds for word in VOCABULARY[kind] if (ord(word[0]) > _LAST_SPACED) is wide]
-
-
-@cache
-def _spaced() -> re.Pattern[str]:
-    """Return the pattern of all words in scripts with spaces, by their first letters: ``re`` tries one group a word."""
-    letters: dict[str, list[str]] = {}
-    for kind, lists in _KINDS:
-        for word in _spelled(lists, wide=False):
-            first, rest = (word[0], word[1:]) if word[0] not in "(\\" else ("", word)
-            letters.setdefault(first, []).append(rest + (r"\w{0,4}" if kind == "P" else ""))
-    groups = (
-        f"{first}(?:{'|'.join(sorted(set(rests), key=lambda rest: (-len(rest), rest)))})"
-        for first, rests in letters.items()
-    )
-    return re.compile(rf"(?<![^\W_])(?<!/)(?:{'|'.join(groups)})(?![^\W\d_])")
-
-
-@cache
-def _wide() -> re.Pattern[str]:
-    groups = (f"(?P<{kind}>{'|'.join(words)})" for kind, lists in _KINDS if (words := _spelled(lists, wide=True)))
-    return re.compile("|".join(groups))
-
-
-@cache
-def _kind(kind: str) -> re.Pattern[str]:
-    rest = r"\w{0,4}" if kind == "P" else ""
-    return re.compile(f"(?:{'|'.join(_spelled(dict(_KINDS)[kind], wide=False))}){rest}")
-
-
-@lru_cache(4096)
-def _kind_of(word: str) -> str:
-    return next((kind for kind, _ in _KINDS if _kind(kind).fullmatch(word)), "")
-
-
-def cues(line: str) -> list[Cue]:
-    """Return the words of ``line`` that say what is near them, in their order."""
-    low = line.lower()
-    if len(low) != len(line):  # a letter such as Turkish `İ`
-        low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
-    found = [Cue(_kind_of(match[0]), match.start(), match.end()) for match in _spaced().finditer(low)]
-    others = [*made(_INNER).finditer(line), *made(_NAMES).finditer(line)]
-    if not line.isascii():
-        others += _wide().finditer(low)
-    found += [Cue(match.lastgroup or "", match.start(), match.end()) for match in others]
-    found.sort(key=lambda cue: (cue.start, -cue.end))
-    kept: list[Cue] = []
-    for cue in found:
-        if not kept or cue.start >= kept[-1].end or cue.kind == "E":
-            kept.append(cue)
-    return kept
-
-
 _RUN = r"[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7b\x7d\x7e]{5,400}"
 _NAMED = r"([A-Za-z_$][\w.-]{0,60}?)(?::=|[:=])(?=.)"
 # What everybody may know follows.
 _PUBLIC = r"(?i)\b(?:public|verify(?:ing)?|publishable)[ _-]?key\b[^.;]{0,12}\Z"
 # Ends of names of what numbers or sums up something.
 _NUMBERING = (
-    r"(?:^|[_.-])(?:ids?|uuid|guid|sha\d*|commit|rev|revision|ref|etag|digest|checksum|version|nonce)$"
+    r"(?i:(?:^|[_.-])(?:ids?|uuid|guid|sha\d*|commit|rev|revision|ref|etag|digest|checksum|version|nonce|accessor)$)"
     r"|(?<!secret)(?<!Secret)Id$|^(?!.*(?i:pass|pw)).*hash$"
 )
 _SPACED = r"([A-Za-z_$][\w.-]{0,40})[\"']?\]?[ \t]*(?::=|(?:\?\?|\|\|)?=>?|:)[ \t]*[\"'`]?\Z"
@@ -141,7 +66,7 @@ _BEFORE, _BEHIND = "([{*_=:,;/#~>-", ".:)]}*_?\\"
 # Addresses, paths, versions, dates, mail addresses, numbers with a unit, marks, variables, calls, names of files.
 _OTHER = (
     r"^(?:[a-z][a-z0-9+.-]*://|/|\./|\.\./|~/|[A-Za-z]:\\)|\\|^AAAA[BC]3N|^p(?:k_(?:live|test)|hc)_"
-    r"|^0x[0-9A-Fa-f]{1,16}$|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|^[\w.+-]+@[\w-]+\.[\w.]+$"
+    r"|^0x(?:[0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{40})$|^@[\w-]+(?:\.[\w-]+)+(?:$|[:/?])|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|^[\w.+-]+@[\w-]+\.[\w.]+$"
     r"|(?i:^(?:[a-z]+[-_])*(?:sha|aes|rsa|hmac|ecdsa|ed|utf|base|[hrep]s)[-_]?\d+(?:[-_][a-z]+)*$)"
     r"|^[\d.,:%x/-]+[a-zA-Z]{0,3}$|^\$[A-Z{(]|^[A-Za-z_$][\w$.]*\("
     r"|\.(?:py|js|tsx?|jsx|go|rs|md|json|ya?ml|toml|txt|html|css|sh|sql|png|jpg|svg|lock|log|pem|key|crt)\b"
@@ -159,6 +84,8 @@ def candidates(line: str) -> Iterator[Candidate]:
         ):
             continue  # encoded bytes
         at = len(text) - len(text.lstrip(_BEFORE))
+        if text.startswith("arn:", at):
+            continue
         address = made(_ADDRESS).search(text)
         if address:
             for part in made(r"[?&#]([\w.-]{1,40})=([^&#]+)|/([^/?&#]{16,})").finditer(text, address.end()):
@@ -212,7 +139,7 @@ def _may_be(value: str) -> bool:
     if not any(map(str.isdigit, value)) and not (
         any(map(str.isupper, value)) and any(sign in value[1:-1] for sign in _SIGNS)
     ):
-        return made(_CAPITALS).fullmatch(value) is not None
+        return made(_CAPITALS).fullmatch(value) is not None or is_invented(value)
     return not (made(_OTHER).search(value) or is_filler(value) or is_name(value, loose=True) or "EXAMPLE" in value)
 
 
@@ -272,6 +199,10 @@ def value_features(value: str) -> list[str]:
         found.append("technical")
     if any(word in PARTS for word in long):
         found.append("part")
+    if long:
+        found.append(f"coded:{_bucket(round(sum(map(is_code_word, long)) / len(long) * 4), (0, 1, 2, 3))}")
+    if is_invented(value):
+        found.append("invented")
     if low and all(word in PLACEHOLDERS for word in low):
         found.append("placeholder")
     if value.lower() in TERMS:
@@ -407,40 +338,69 @@ def _is_near(value: str, near: list[Cue], before: str) -> bool:
     return bool(kinds - {"N"}) or "P" in before or "S" in before
 
 
-def judged(
-    text: str, *, screen: bool = True, alike: dict[str, int] | None = None
-) -> Iterator[tuple[int, int, list[str], str]]:
+def judged(text: str, *, screen: bool = True) -> Iterator[tuple[int, int, list[str], str]]:
     """Yield the candidates of a text that are near a cue: begin, end, features, kind of the mark.
 
-    ``screen``: pass over the lines that the prefilter does not admit. ``alike`` counts lines by their words without
-    digits; more than a few of one form are a program's, and passed over. The caller empties it at a secret.
+    ``screen``: pass over the lines that the prefilter does not admit.
     """
     for at, line, last in _admitted(text) if screen else _all(text):
-        if alike is not None:
-            form = made(r"\S*\d\S*").sub("#", line)
-            alike[form] = alike.get(form, 0) + 1
-            if alike[form] > _ALIKE:
-                continue
-        plain = made(r"\[redacted:[\w-]+\]").sub(lambda mark: "\x00" * len(mark[0]), line) if MARK in line else line
-        found = list(islice(candidates(plain), _MANY))
-        if not found:
+        for start, end, found, kind in _of_line(line, last):
+            yield at + start, at + end, found, kind
+
+
+def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
+    """Yield what ``judged`` yields, for a line; ``last`` is the line above that has a letter, or ""."""
+    plain = _unmarked(line)
+    found = list(islice(candidates(plain), _MANY))
+    if not found:
+        return
+    before = _summary(last) if last else ""
+    found_cues = cues(plain)
+    starts = [cue.start for cue in found_cues]
+    for candidate in found:
+        first = bisect_left(starts, candidate.start - _LEFT)
+        near = found_cues[first : bisect_left(starts, candidate.end + _RIGHT)]
+        if made(_PUBLIC).search(plain[max(0, candidate.start - _LEFT) : candidate.start]):
             continue
-        before = _summary(last) if last else ""
-        found_cues = cues(plain)
-        starts = [cue.start for cue in found_cues]
-        for candidate in found:
-            first = bisect_left(starts, candidate.start - _LEFT)
-            near = found_cues[first : bisect_left(starts, candidate.end + _RIGHT)]
-            if made(_PUBLIC).search(plain[max(0, candidate.start - _LEFT) : candidate.start]):
-                continue
-            if _is_near(plain[candidate.start : candidate.end], near, before):
-                kinds = [cue.kind for cue in near if cue.end <= candidate.start and cue.kind in "PSKCL"]
-                kind = {"P": "password", "C": "otp"}.get((kinds or ["S"])[-1], "secret")
-                yield at + candidate.start, at + candidate.end, features(plain, candidate, near, before), kind
+        # A word within a value says nothing of the value.
+        outside = [cue for cue in near if cue.end <= candidate.start or cue.start >= candidate.end]
+        if _is_near(plain[candidate.start : candidate.end], outside, before):
+            kinds = [cue.kind for cue in near if cue.end <= candidate.start and cue.kind in "PSKCL"]
+            kind = {"P": "password", "C": "otp"}.get((kinds or ["S"])[-1], "secret")
+            yield candidate.start, candidate.end, features(plain, candidate, near, before), kind
+
+
+# A record is judged before it is cleaned, and a text once more after each find.
+@lru_cache(1024)
+def _secrets(line: str, last: str) -> tuple[tuple[int, int, str], ...]:
+    """Return the likely secrets of a line: begin, end, kind."""
+    return tuple((start, end, kind) for start, end, found, kind in _of_line(line, last) if _is_secret(found))
+
+
+def _found(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the likely secrets of a text: begin, end, kind.
+
+    Lines are counted by their words without digits. More than a few of one form since the last secret are a
+    program's, and passed over.
+    """
+    alike: dict[str, int] = {}
+    for at, line, last in _admitted(text):
+        form = made(r"\S*\d\S*").sub("#", line)
+        alike[form] = alike.get(form, 0) + 1
+        if alike[form] > _ALIKE:
+            continue
+        for start, end, kind in _secrets(line, last):
+            alike.clear()
+            yield at + start, at + end, kind
 
 
 def _summary(line: str) -> str:
-    return "".join(sorted({cue.kind for cue in cues(line[-_LONGEST:])} - {"N"})) + line.rstrip()[-1:]
+    return "".join(sorted({cue.kind for cue in cues(_unmarked(line[-_LONGEST:]))} - {"N"})) + line.rstrip()[-1:]
+
+
+def _unmarked(line: str) -> str:
+    """Return ``line`` with a mark's characters as NUL: the kind in a mark is no cue."""
+    return made(r"\[redacted:[\w-]+\]").sub(lambda mark: "\x00" * len(mark[0]), line) if MARK in line else line
 
 
 def _all(text: str) -> Iterator[tuple[int, str, str]]:
@@ -480,7 +440,9 @@ def _admitted(text: str) -> Iterator[tuple[int, str, str]]:
 def _of_piece(text: str, start: int, end: int) -> Iterator[tuple[int, str, str]]:
     at = start
     for line in text[start:end].split("\n"):
-        if len(line) >= _SHORTEST and _may_hold(line):
+        if line.isascii() and not has_value(line.encode()):
+            pass  # no candidate, whatever is above
+        elif len(line) >= _SHORTEST and _may_hold(line):
             yield at, line, _line_above(text, at)
         elif made(r"\s*\S{6}").match(line):
             above = _line_above(text, at)
@@ -491,7 +453,7 @@ def _of_piece(text: str, start: int, end: int) -> Iterator[tuple[int, str, str]]
 
 def _may_hold(text: str) -> bool:
     data = text.encode("utf-8", "surrogatepass")
-    return is_near(data) or (not text.isascii() and holds_foreign(data))
+    return is_near(data, of_json=False) or (not text.isascii() and holds_foreign(data))
 
 
 def _is_secret(found: list[str]) -> bool:
@@ -509,7 +471,7 @@ def confirms(data: bytes) -> bool:
     while values:
         value = values.pop()
         if type(value) is str:
-            if len(value) >= _SHORTEST and any(_is_secret(found) for _, _, found, _ in judged(value, alike={})):
+            if len(value) >= _SHORTEST and any(True for _ in _found(value)):
                 return True
         elif type(value) is dict:
             values += value.values()
@@ -522,57 +484,8 @@ def without_likely(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without likely secrets; ``counts`` (kind → number replaced) is added to."""
     pieces: list[str] = []
     done = 0
-    alike: dict[str, int] = {}
-    for start, end, found, kind in judged(text, alike=alike):
-        if _is_secret(found):
-            alike.clear()
-            pieces += (text[done:start], f"{MARK}{kind}]")
-            counts[kind] = counts.get(kind, 0) + 1
-            done = end
+    for start, end, kind in _found(text):
+        pieces += (text[done:start], f"{MARK}{kind}]")
+        counts[kind] = counts.get(kind, 0) + 1
+        done = end
     return "".join((*pieces, text[done:])) if pieces else text
-
-
-# The prefilter. A candidate has a letter near a digit; a cue precedes the candidate on its line, or follows it.
-_SIGN = r"[^\s\"'`\\<>|]"
-_MIXED = r"(?:[a-z][!@#$%^&*+~?_.-]?[0-9]|[0-9][!@#$%^&*+~?_.-]?[a-z]|(?-i:[a-z][!#$%^&*~?][A-Z]))"
-_VALUE = f"(?:{_SIGN}{{3}}{_SIGN}*{_MIXED}|{_MIXED}{_SIGN}{{3}})"
-# What follows a word in the lists, in RE2's ASCII; the longest first.
-_ASCII = (
-    (r"\w{0,4}", "[a-z]*"),
-    (r"\w{0,3}", "[a-z]*"),
-    (r"\w{0,2}", "[a-z]*"),
-    (r"\w*", "[a-z]*"),
-    (r"\w+", "[a-z]+"),
-    (r"\w", "[a-z]"),
-)
-
-
-def _ascii(*kinds: str) -> str:
-    words = []
-    for kind, lists in _KINDS:
-        if kind in kinds:
-            words += [word for word in _spelled(lists, wide=False) if word.isascii()]
-    joined = "|".join(dict.fromkeys(words))
-    for written, plain in _ASCII:
-        joined = joined.replace(written, plain)
-    return joined
-
-
-def prefilter() -> str:
-    """Return the pattern, in RE2's syntax, that each text with a candidate and a cue in ASCII has, in JSON as well."""
-    escaped = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}"
-    begins, apart = rf"(?:^|[^A-Za-z0-9/]|{escaped})", rf"(?:^|[^A-Za-z0-9/_.-]|{escaped})"
-    cue = rf"(?:{begins}(?:{_ascii('P', 'S')})|{apart}(?:{_ascii('K', 'C', 'L')}))"
-    # Words and a sign; quotes of a name and of its value; the end of a line.
-    comes = (
-        r"(?:(?:[^a-z0-9/.\n\"\\]|\\t)(?:[^\s\"\\]*[ ])*[ :=(*/>,\"'`\\\t]*|[\"'`\\]+[ :=,]+[\"'`\\]*"
-        r"|[ :.*?]*(?:\\n|\n)(?:\\[nrt]|\s)*)"
-    )
-    inner = r"(?:passw|secret)[^\n\"\\]*(?:[^a-z\n\"\\]|[\"'\\]+[ :=\"'\\]*)"
-    named = rf"(?-i:(?:^|[^A-Za-z0-9_$-]|{escaped})[A-Z][A-Z0-9_]{{3,}}[\\\"']*\]? ?(?:\?\?|\|\|)?=)[ \\\"']*"
-    option = r" -(?-i:[aikpuwPUW])[ =\\\"']+"
-    behind = (
-        r"[0-9][a-z]*[\"'`*)!\\]{0,4} (?:as|is|opens|unlocks|\()(?: [a-z]+)* ?"
-        r"(?:token|key|secret|login|pin|code|account|credentials?)[^a-z]"
-    )
-    return f"(?i:(?:{cue}{comes}|{inner}|{named}|{option}){_VALUE}|{behind})"

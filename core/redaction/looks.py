@@ -42,6 +42,8 @@ PARTS = _words("name_parts")
 TERMS = _words("terms")
 # Words that names in programs are made of: `key user-profile-42` is no secret.
 TECHNICAL = _words("technical")
+# Parts of identifiers in the code of many packages: `inputField` is rather a variable, `saltyDog` is none.
+_CODE_WORDS = _words("code")
 _PART = r"[A-Z]?[a-z]+\d*|[A-Z]+\d*(?![a-z])|\d+[a-z]*|[A-Z]"
 _KEYWORD = r"(?i)passw|secret|token|api[_-]?key|credential|passphrase"
 _DOTTED = r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"
@@ -89,6 +91,10 @@ _PHRASE = (
     r"|(?=[a-z ]+ \d{1,6} )[a-z]{3,10}(?: (?:[a-z]{3,10}|\d{1,6})){2,11}"
 )
 _SENTENCE = _words("sentence")
+
+
+# Words that speak of a secret, or of a program, or make a sentence.
+_SPEAKING = (TECHNICAL, PARTS, _SENTENCE, _FILLER, PLACEHOLDERS)
 
 
 def entropy(text: str) -> float:
@@ -214,14 +220,14 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
         return True
     if " " in value or "\t" in value:
         # A label or a sentence, unless it has what sentences have not.
-        if quoted and is_phrase(value):
+        if quoted and (is_phrase(value) or is_made_up_phrase(value)):
             return True
         return quoted and digit and len(value) <= 64 and bool(re.search(r"[^\w\s.,:;'\"()?-]", value))
     if made(_KEBAB).match(value) and not (digit and "@" in value and "." not in value):
         if quoted and digit and re.search("[.:]", value) and not value.islower():
             return not made(_PATH).search(value)
         if not digit:
-            return (quoted or tight) and _is_titled(value)
+            return (quoted or tight) and (_is_titled(value) or is_invented(value))
         if re.search(r"[./:]", value) or is_name(value, loose=False):
             return False
         # Names of parts and resources are put together in the same way: `user-profile-2`.
@@ -237,6 +243,27 @@ def is_password(value: str, *, quoted: bool, tight: bool) -> bool:
     if value.isdigit():
         return len(value) >= 6 and (quoted or tight)
     return True
+
+
+def is_invented(value: str) -> bool:
+    """Return True if ``value`` is two words or more without a digit, and none is one that programs' names are made of.
+
+    ``saltyDog`` and ``four-candles-burning``, but not ``inputField`` or ``read-only``.
+    """
+    if len(value) < 8 or not made(r"[A-Za-z]+(?:[-_][A-Za-z]+)*").fullmatch(value):
+        return False
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", value)]
+    long = [word for word in words if len(word) > 2]
+    if len(long) < 2 or any(
+        form in kind for word in long for form in (word, word.removesuffix("s")) for kind in _SPEAKING
+    ):
+        return False
+    return sum(map(is_code_word, long)) <= len(long) // 3
+
+
+def is_code_word(word: str) -> bool:
+    """Return True if ``word``, in small letters, is often a part of an identifier in programs."""
+    return word in _CODE_WORDS or word.removesuffix("s") in _CODE_WORDS
 
 
 def _is_titled(value: str) -> bool:
@@ -262,7 +289,9 @@ def is_chosen(value: str, *, plain: bool, odd_signs: str = "/_:#") -> bool:
     ``plain``: it is in quotes or written ``name=value``, so that it is the value itself; else words may stand there.
     """
     digits = sum(map(str.isdigit, value))
-    if not digits or digits == len(value) or not is_password(value, quoted=plain, tight=plain) or " " in value:
+    if not digits:
+        return plain and is_invented(value)
+    if digits == len(value) or not is_password(value, quoted=plain, tight=plain) or " " in value:
         return False
     mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
     if plain:
@@ -388,6 +417,30 @@ def is_phrase(value: str) -> bool:
     words = value.lower().split()
     is_composed = made(_PHRASE).fullmatch(value) is not None and _SENTENCE.isdisjoint(words)
     return is_composed and (len(words) > 3 or TECHNICAL.isdisjoint(words))
+
+
+def is_made_up_phrase(value: str) -> bool:
+    """Return True if ``value`` is two to five words and numbers, in quotes, that neither prose nor a program joins.
+
+    ``glacier moss 44`` and ``wh4t ever 9``: with a digit, without a word of sentences, and with few words of programs.
+    """
+    if not made(r"(?=.*\d)[\w!?#&+-]{2,16}(?: [\w!?#&+-]{1,16}){1,4}").fullmatch(value) or len(value) < 8:
+        return False
+    words = re.findall(r"[^\W\d_]+", value.lower())
+    long = [word for word in words if len(word) > 2]
+    if not long or any(word in kind for word in words for kind in (_SENTENCE, PARTS, _FILLER, PLACEHOLDERS)):
+        return False
+    return sum(map(is_code_word, long)) <= len(long) // 2
+
+
+def is_quoted_word(value: str) -> bool:
+    """Return True if ``value``, in quotes behind `password is`, is one: no word of programs, prose or placeholders."""
+    if not made(r"[A-Za-z_-]{6,40}[!?#$*]{0,3}").fullmatch(value) or is_placeholder(value):
+        return False
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", value)]
+    if not words or any(word in kind for word in words for kind in (PARTS, _FILLER, PLACEHOLDERS)):
+        return False
+    return value[-1] in "!?#$*" or not any(is_code_word(word) or word in _SENTENCE for word in words)
 
 
 # A composed value: words and numbers with signs between them, in any language's letters.

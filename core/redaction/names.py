@@ -83,15 +83,15 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
 UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Names with these ends tell where a secret is, or how long it may be.
 _ABOUT = (
-    r"(?:[_-](?:name|encryption|method|scheme|mode|plugin|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
+    r"(?i:[_-](?:name|encryption|method|scheme|mode|plugin|file|path|dir|url|uri|type|kind|id|ids|length|len|count|limit|max|min|policy|field|label|title|hint|"
     r"placeholder|ttl|expiry|expires|expiration|expires_?in|expires_?at|ref|arn|version|prefix|suffix|format|pattern|"
     r"regex|env|var|variable|provider|manager|store|storage|class|column|input|prompt|usage|budget|index|idx|error|status|"
     r"strategy|algorithm|alg|schema|message|text|help|required|enabled|strength|rules?|reset|template|scopes?|endpoint|"
-    r"example|docs?|command|cmd|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
+    r"example|docs?|timeout|age|days|hours|minutes|seconds|attempts|retries|history|grace|interval|command|cmd|model|size|per|rate|cost|price|stream|embedding|ids?|list|map|set|mask|at|by|in|for|from|to))$"
     r"|(?:Name|File|Path|Url|Uri|Type|Kind|Id|Length|Count|Limit|Policy|Field|Label|Hint|Placeholder|Ttl|Expiry|Expires|"
     r"ExpiresIn|ExpiresAt|Ref|Arn|Version|Prefix|Suffix|Format|Pattern|Regex|Env|Var|Provider|Manager|Store|Class|Input|"
     r"Prompt|Usage|Budget|Index|Error|Status|Schema|Message|Required|Enabled|Template|Scopes?|Endpoint|Model|Size)$"
-    r"|(?:passwordenv|publicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
+    r"|(?:passwordenv|[pP]ublicKeyToken|tokenizer|tokenize|tokens|tokenization|secretary|passwordless)"
     r"|(?:^|[_.-])(?:public|next|prev|previous|page|continue|continuation|sync|cancel|cancellation|design|"
     r"color|colour|max|min|num|total|input|output|cache|cached|stop|bos|eos|pad|unk|sep|cls|mask)[_-]?token$"
     r"|(?:next|prev|page|continuation|cancellation|nextPage)Token$"
@@ -183,6 +183,13 @@ ESCAPED = tuple(
 )
 
 
+# ASCII, the bytes behind the first of a character, and first bytes of signs: quotes, dashes, arrows, emoji.
+_NO_LETTERS = bytes((*range(0xC0), 0xC2, 0xE2, 0xEF, *range(0xF0, 0x100)))
+
+
 def holds_foreign(data: bytes) -> bool:
     """Return True if one of the words may be in ``data``, UTF-8."""
+    # Most texts that are not ASCII have only signs beyond it, which this finds ten times faster than RE2.
+    if not data.translate(None, _NO_LETTERS):
+        return False
     return bool(whether("|".join(_NEEDLES))(data))

@@ -14,6 +14,7 @@ from core.redaction.looks import (
     is_key,
     is_phrase,
     is_plain_word,
+    is_quoted_word,
     is_secret,
     is_strong,
     is_worded,
@@ -225,7 +226,26 @@ _IS_OURS = (
     r"(?:password|passphrase|passcode|(?:signing|client|webhook|shared|app|jwt|session)[ -]secret"
     r"|(?:api|deploy|master|access|auth|signing|bearer) (?:key|token))\b"
 )
+
+
+def is_said_in_quotes(found: Found) -> int:
+    """Accept a word in quotes that a sentence calls a password."""
+    return len(found.value) if is_quoted_word(found.value) else 0
+
+
 ROWS = (
+    # `the default password is `…``: a word in quotes.
+    Row(
+        "password",
+        "passw, passcode, passphrase",
+        r"(?:passw(?:or)?d|passcode|passphrase)(?:(?: for [\w ]{1,30})? (?:is|was) ['\"`*]{1,2}|\*{0,2}:\*{0,2} `)",
+        r"[A-Za-z_-]{6,40}[!?#$*]{0,3}",
+        is_said_in_quotes,
+        tail="['\"`*]",
+        is_word=False,
+        prefilter=r"(?:passw(?:or)?d|passcode|passphrase)"
+        r"(?:(?: for [\w ]+)? (?:is|was) [\\'\"`*]+|\**:\** `)[A-Za-z_-]{6}",
+    ),
     # `the key velvet-mole-3391`, `master key is …`, `use the token …`.
     Row(
         "secret",

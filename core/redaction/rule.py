@@ -367,10 +367,19 @@ class Row:
             if not length:
                 at = match.start() + 1
                 continue
+            # A count in a pattern is of bytes, and may end within a letter.
+            start, end = _letter(data, start, -1), _letter(data, start + length, 1)
             pieces += (data[done:start], f"{MARK}{self.kind}]".encode())
             counts[self.kind] = counts.get(self.kind, 0) + 1
-            done = at = start + length
+            done = at = end
         return b"".join((*pieces, data[done:])) if pieces else data
+
+
+def _letter(data: bytes, at: int, step: int) -> int:
+    """Return ``at``, moved by ``step`` bytes at a time to where a character of ``data``, UTF-8, begins."""
+    while 0 < at < len(data) and data[at] & 0xC0 == 0x80:
+        at += step
+    return at
 
 
 def without_rows(rows: Iterable[Row], text: str, counts: dict[str, int]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from core.redaction import assignments, commands, likely, nested, prose, settings, shapes, spoken, structures
+from core.redaction import assignments, commands, cues, nested, prose, settings, shapes, spoken, structures
 from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
@@ -148,7 +148,7 @@ def patterns() -> list[str]:
     return [
         "|".join((rules, ESCAPE, ESCAPED_SIGN, *ESCAPED)),
         rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}",
-        likely.prefilter(),
+        *cues.prefilters(),
     ]
 
 

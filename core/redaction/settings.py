@@ -14,6 +14,7 @@ from core.redaction.looks import (
     is_drawn,
     is_filler,
     is_handed_out,
+    is_invented,
     is_key,
     is_leet,
     is_placeholder,
@@ -157,7 +158,7 @@ def is_called_with(found: Found) -> int:
     """Accept a call's argument that looks like a password."""
     value = found.value
     signed = is_chosen(value, plain=True) and re.search(r"[!#$%^&*?~+]", value) is not None
-    chosen = _is_made_up(value) or signed
+    chosen = _is_made_up(value) or signed or is_invented(value)
     return len(value) if chosen and not is_filler(value) else 0
 
 
@@ -168,9 +169,8 @@ def is_keyed(found: Found) -> int:
     kinds += re.search(r"[^\w.-]", value) is not None
     if re.match(r"(?i)(?:aes|des|sha|md5|rsa|chacha|hmac|camellia|id-)[\w-]*\Z", value):
         return 0
-    return (
-        len(value) if (kinds > 2 or is_secret(value, quoted=True) or is_worded(value)) and not is_filler(value) else 0
-    )
+    chosen = kinds > 2 or is_secret(value, quoted=True) or is_worded(value) or is_invented(value)
+    return len(value) if chosen and not is_filler(value) else 0
 
 
 def is_app_password(found: Found) -> int:
@@ -201,7 +201,7 @@ ROWS = (
         tail=_ENDS,
         is_word=False,
         prefilter=r"(?:(?:bind|root|admin)pw|passw(?:or)?d(?:[_-]value)?|passphrase|[_-]pass|psk|secret)(?:[ \t]|\\t)+"
-        rf"{GIVEN}[^\s\"'`\\|;<>(){{}}\[\]=,]*[0-9][^\s\"'`\\|;<>(){{}}\[\]=,]*{_ENDS}",
+        rf"{GIVEN}(?:[^\s\"'`\\|;<>(){{}}\[\]=,]*[0-9][^\s\"'`\\|;<>(){{}}\[\]=,]*|[A-Za-z_-]{{8}}[A-Za-z_-]*){_ENDS}",
     ),
     # The registry's of Windows.
     Row("password", "reg_sz", r"passw(?:or)?d(?:[ \t]|\\t)+REG_SZ(?:[ \t]|\\t)+", ARGUMENT, is_given, is_word=False),
@@ -344,20 +344,24 @@ ROWS = (
         is_word=False,
     ),
     # A call that logs in, or that is given a key.
-    Row(
-        "password",
-        "connect, mysqli, ftp, imap_open, bind, ssh2_auth, sequelize, credential, logon, usernamepassword",
-        rf"(?:\w{{0,20}}connect\w{{0,12}}|mysqli|ftps?|ftp_login|imap_open|\w{{0,12}}bind\w{{0,8}}"
-        rf"|ssh2_auth_password|sequelize"
-        rf"|\w{{0,24}}credentials?|logon|usernamepassword\w{{0,24}})\((?:(?:{QUOTE}[^\"'\n\\]{{0,80}}{QUOTE}"
-        rf"|[\w.$]{{1,30}}), ?){{1,3}}{QUOTE}",
-        r"[^\s\"'`\\]{6,100}",
-        is_called_with,
-        tail=QUOTE,
-        prefilter=r"(?:connect\w*|mysqli|ftps?|ftp_login|imap_open|bind\w*|ssh2_auth_password|sequelize|credentials?"
-        r"|logon"
-        r"|usernamepassword\w*)\([^()\n]*[\"'][^\s\"'`\\()]*[0-9][^\s\"'`\\()]*\\*[\"']",
-        is_word=False,
+    *(
+        Row(
+            "password",
+            "connect, mysqli, ftp, imap_open, bind, ssh2_auth, sequelize, credential, logon, usernamepassword",
+            rf"(?:\w{{0,20}}connect\w{{0,12}}|mysqli|ftps?|ftp_login|imap_open|\w{{0,12}}bind\w{{0,8}}"
+            rf"|ssh2_auth_password|sequelize"
+            rf"|\w{{0,24}}credentials?|logon|usernamepassword\w{{0,24}})\((?:(?:{QUOTE}[^\"'\n\\]{{0,80}}{QUOTE}"
+            rf"|[\w.$]{{1,30}}), ?){{{arguments}}}{QUOTE}",
+            r"[^\s\"'`\\]{6,100}",
+            is_called_with,
+            tail=QUOTE,
+            prefilter=r"(?:connect\w*|mysqli|ftps?|ftp_login|imap_open|bind\w*|ssh2_auth_password|sequelize|credentials?"
+            r"|logon"
+            r"|usernamepassword\w*)\([^()\n]*[\"'](?:[^\s\"'`\\()]*[0-9][^\s\"'`\\()]*|[A-Za-z_-]{8}[A-Za-z_-]*)\\*[\"']",
+            is_word=False,
+        )
+        # The password may be any of the arguments behind the first.
+        for arguments in (1, 2, 3)
     ),
     Row(
         "password",
@@ -482,7 +486,8 @@ ROWS = (
         is_called_with,
         tail=_ENDS,
         is_word=False,
-        prefilter=rf"(?-i:AUTH(?: PLAIN| LOGIN)?|PASS) [^\s\"'`\\|;<>/:]*[0-9][^\s\"'`\\|;<>/:]*{_ENDS}",
+        prefilter=r"(?-i:AUTH(?: PLAIN| LOGIN)?|PASS) "
+        rf"(?:[^\s\"'`\\|;<>/:]*[0-9][^\s\"'`\\|;<>/:]*|[A-Za-z_-]{{8}}[A-Za-z_-]*){_ENDS}",
     ),
     # By its looks alone: `Rost!Braten2`. Methods, types and cells have other signs.
     Row(

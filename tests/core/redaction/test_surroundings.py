@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from core.redaction import automaton, clean, clean_record, likely, redact
+from core.redaction.names import _NEEDLES, holds_foreign
 from qmd.search.snippets import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
 
@@ -250,3 +251,74 @@ def test_a_line_keeps_its_escapes_if_its_secret_is_seen_with_them() -> None:
 def test_a_short_likely_secret_is_redacted_in_a_record_as_in_a_text() -> None:
     assert "T4k!9z" not in clean("jwt=T4k!9z", {})
     assert clean_record(b'["jwt=T4k!9z"]', ["jwt=T4k!9z"], {}) != ["jwt=T4k!9z"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RESTIC_PASSWORD=@ restic snapshots",
+        "  admin_password: @\n  user: app",
+        "admin_password = @",
+        "conn = pymysql.connect('localhost', 'root', '@', 'shop')",
+        "set system root-authentication plain-text-password-value @",
+        "d-i passwd/user-password password @",
+        "the default password is `@`.",
+    ],
+)
+@pytest.mark.parametrize("value", ["saltyDogs", "grumpy-walrus"])
+def test_a_password_of_words_alone_is_found_where_no_name_of_code_is_made_of_them(text: str, value: str) -> None:
+    given = text.replace("@", value)
+    assert redact(given) == (text.replace("@", "[redacted:password]"), {"password": 1})
+    assert automaton.suspects(json.dumps(given).encode())
+    for name in ("inputField", "read-only", "newValue"):
+        # What an environment's variable is set to is plain.
+        assert text.startswith("RESTIC") or name in redact(text.replace("@", name))[0]
+
+
+def test_each_argument_of_a_call_that_logs_in_is_judged() -> None:
+    assert redact('new mysqli("localhost", "shop", "Bask3tcase", "data")')[1] == {"password": 1}
+    assert redact('new mysqli("localhost", "shop", "Bask3tcase")')[1] == {"password": 1}
+
+
+@pytest.mark.parametrize("length", range(4))
+def test_a_find_that_ends_within_a_letter_takes_the_whole_letter(length: int) -> None:
+    # The pattern counts bytes, and takes 64 of them at most.
+    text = "admin:Kl1nge!9" + "x" * length + "€" * 40
+    cleaned, counts = redact(text)
+    assert counts == {"password": 1}
+    assert "Kl1nge" not in cleaned
+
+
+def test_a_line_is_judged_once_for_a_record_and_its_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+
+    def counted(line: str, *given: Any) -> list[str]:
+        judged.append(line)
+        return features(line, *given)
+
+    features = likely.features
+    monkeypatch.setattr(likely, "features", counted)
+    likely._secrets.cache_clear()
+    line = "the staging password is hunter2-Velvet9 as of the nineteenth rehearsal"
+    value = {"text": line}
+    assert "Velvet9" not in str(clean_record(json.dumps(value).encode(), value, {}))
+    assert len([each for each in judged if each == line]) <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The API token below is shown once\n\n{}",
+        "UPDATE settings SET value='{}' WHERE name='mailer_api_token';",
+    ],
+)
+def test_a_value_is_seen_before_its_word_and_below_it(text: str) -> None:
+    given = text.format("kX92mfLq83nZpR47tYvW61pQ76dfZTPtLLKjAyS9")
+    assert "kX92mfLq" not in redact(given)[0]
+    assert automaton.suspects(json.dumps({"content": given}).encode())
+
+
+def test_signs_beyond_ascii_are_passed_quickly_and_letters_are_not() -> None:
+    assert not holds_foreign("“password” — it’s → there… ✓ 🙂 °".encode())
+    for word in _NEEDLES:
+        assert holds_foreign(f"— {word} —".encode())

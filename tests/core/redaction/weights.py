@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ from tests.core.redaction import labelled
 
 HERE = Path(__file__).parent
 # Lists that nothing was made from are for measuring.
-HELD_BACK = frozenset(("thirteenth",))
+HELD_BACK = frozenset(("fifteenth",))
 _TEXT = (".py", ".md", ".txt", ".json", ".jsonl", ".toml", ".yml", ".yaml", ".cfg", ".js", ".ts", ".css", ".rst", ".sh")
 # How often the values of a line are drawn.
 _DRAWS = 4
@@ -60,6 +60,31 @@ def filled(lines: list[str], seed: int) -> Iterator[tuple[str, list[tuple[int, i
         yield text + line[done:], places
 
 
+def swapped(lines: list[str], seed: int) -> Iterator[str]:
+    """Yield the lines with literal secrets once more, each secret replaced by one of another line that looks alike.
+
+    So looks and surroundings are learned apart: the lists have few lines for what both can be.
+    """
+    draw = random.Random(seed)
+    alike: dict[tuple[bool, bool], list[str]] = {}
+    for value in _literals(lines):
+        alike.setdefault(_looks(value), []).append(value)
+    for line in lines:
+        if any(_literals([line])):
+            yield _LITERAL.sub(lambda mark: f"⟦={draw.choice(alike.get(_looks(mark[1]), [mark[1]]))}⟧", line)
+
+
+_LITERAL = re.compile("⟦=((?=[^⟧]*[0-9])(?=[^⟧]*[A-Za-z])[^⟧⟪\\s]+)⟧")
+
+
+def _literals(lines: list[str]) -> Iterator[str]:
+    return (value for line in lines for value in _LITERAL.findall(line))
+
+
+def _looks(value: str) -> tuple[bool, bool]:
+    return len(value) > 20, value.isalnum()
+
+
 def of_lines(lines: list[str], seed: int, weight: float) -> Iterator[Example]:
     for text, places in filled(lines, seed):
         for start, end, features, _ in likely.judged(text):
@@ -68,26 +93,20 @@ def of_lines(lines: list[str], seed: int, weight: float) -> Iterator[Example]:
 
 
 def of_folder(folder: Path, weight: float) -> Iterator[Example]:
-    """Yield the candidates of the texts in a folder, each line once."""
+    """Yield the candidates of the texts in a folder, those with the same features once."""
     seen: set[int] = set()
-    mixed = re.compile(r"[A-Za-z][\W_]?[0-9]|[0-9][\W_]?[A-Za-z]|[A-Z][a-z]*[!@#$%^&*+~?]")
     for path in sorted(folder.rglob("*")):
-        if path.suffix not in _TEXT or not path.is_file():
+        if path.suffix not in _TEXT or not path.is_file() or path.is_symlink():
             continue
         with path.open("rb") as stream:
             data = stream.read(_MOST) if path.suffix != ".jsonl" else stream.read()
         for text in _strings(data.decode("utf-8", "replace"), path.suffix):
-            before = ""
-            for line in text.split("\n"):
-                if len(line) < 2000 and mixed.search(line) and hash(line) not in seen:
-                    seen.add(hash(line))
-                    # Of what the prefilter does not admit a part is enough.
-                    is_screened = zlib.crc32(line.encode("utf-8", "replace")) % 4 > 0
-                    for start, end, features, _ in likely.judged(f"{before}\n{line}", screen=is_screened):
-                        if start > len(before):
-                            shown = f"{line[start - len(before) - 1 : end - len(before) - 1]} | {line[:200]}"
-                            yield Example(features, is_secret=False, weight=weight, shown=shown)
-                before = line[:300] if line.strip() else before
+            for start, end, features, _ in likely.judged(text):
+                key = hash(tuple(features))
+                if key not in seen:
+                    seen.add(key)
+                    shown = f"{text[start:end]} | {text[max(0, start - 100) : end + 100]}"
+                    yield Example(features, is_secret=False, weight=weight, shown=shown)
 
 
 def _strings(text: str, suffix: str) -> Iterator[str]:
@@ -158,10 +177,13 @@ def main(folders: list[str]) -> None:
         for lines, weight in lists(without=HELD_BACK)
         for example in of_lines(lines, seed, weight / _DRAWS)
     ]
+    for seed, (lines, weight) in enumerate(lists(without=HELD_BACK)):
+        for draw in range(1, 3):
+            examples += of_lines(list(swapped(lines, 10 * seed + draw)), draw, weight / 2)
     for example in examples:
-        example.weight *= 1 if example.is_secret else 2
+        example.weight *= 1 if example.is_secret else 3
     for folder in folders:
-        examples += of_folder(Path(folder), 0.3)
+        examples += of_folder(Path(folder), 1.0)
     weights, bias = fit(examples)
     write(weights, bias)
     print(len(examples), "candidates,", len(weights), "features")

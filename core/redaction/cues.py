@@ -1,0 +1,162 @@
+"""Words that announce a secret or a login: where they are on a line, and patterns for texts with such a word.
+
+The words are in ``vocabulary.json`` (``cue_…``), in about thirty languages. ``core.redaction.likely`` judges what is
+near them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from core.redaction.names import VOCABULARY
+from core.redaction.rule import made
+
+
+class Cue:
+    """A word on a line that says something about what is near.
+
+    ``kind`` is a letter: ``P`` password, ``S`` another secret, ``K`` a key, ``C`` a code, ``L`` a login, ``O`` an
+    option that often has a password, ``E`` the name of an environment's variable, ``N`` what is no secret (a path).
+    """
+
+    __slots__ = ("end", "kind", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+
+
+# Letters of the scripts behind Armenian may have no space before and behind a word: Hebrew, Arabic, Thai, Chinese.
+_LAST_SPACED = 0x58F
+# The kinds of cues: the lists of words that name one, in the order in which a word is looked up.
+_KINDS = (
+    ("P", ("cue_password", "passwords", "spoken")),
+    ("S", ("cue_secret", "keys")),
+    ("K", ("cue_key",)),
+    ("C", ("cue_code", "codes", "spoken_codes")),
+    ("L", ("cue_login",)),
+    ("N", ("cue_other",)),
+)
+# Within a word, as in `dbPassword`.
+_INNER = r"(?i)(?P<P>passw(?:or)?d)|(?P<S>(?:secret|token|apikey)(?![a-z]))"
+# An option; the name of an environment's variable.
+_NAMES = r"(?P<O>(?<!\S)-[aikpuwPUW](?=[ =\"']))|(?P<E>(?<![\w$.-])[A-Z][A-Z0-9_]{3,}(?=[\"']?\]? ?(?:\?\?|\|\|)?[=:]))"
+
+
+def _spelled(kinds: tuple[str, ...], *, wide: bool) -> list[str]:
+    return [word.lower() for kind in kinds for word in VOCABULARY[kind] if (ord(word[0]) > _LAST_SPACED) is wide]
+
+
+@cache
+def _spaced() -> re.Pattern[str]:
+    """Return the pattern of all words in scripts with spaces, by their first letters: ``re`` tries one group a word."""
+    letters: dict[str, list[str]] = {}
+    for kind, lists in _KINDS:
+        for word in _spelled(lists, wide=False):
+            first, rest = (word[0], word[1:]) if word[0] not in "(\\" else ("", word)
+            letters.setdefault(first, []).append(rest + (r"\w{0,4}" if kind == "P" else ""))
+    groups = (
+        f"{first}(?:{'|'.join(sorted(set(rests), key=lambda rest: (-len(rest), rest)))})"
+        for first, rests in letters.items()
+    )
+    return re.compile(rf"(?<![^\W_])(?<!/)(?:{'|'.join(groups)})(?![^\W\d_])")
+
+
+@cache
+def _wide() -> re.Pattern[str]:
+    groups = (f"(?P<{kind}>{'|'.join(words)})" for kind, lists in _KINDS if (words := _spelled(lists, wide=True)))
+    return re.compile("|".join(groups))
+
+
+@cache
+def _kind(kind: str) -> re.Pattern[str]:
+    rest = r"\w{0,4}" if kind == "P" else ""
+    return re.compile(f"(?:{'|'.join(_spelled(dict(_KINDS)[kind], wide=False))}){rest}")
+
+
+@lru_cache(4096)
+def _kind_of(word: str) -> str:
+    return next((kind for kind, _ in _KINDS if _kind(kind).fullmatch(word)), "")
+
+
+def cues(line: str) -> list[Cue]:
+    """Return the words of ``line`` that say what is near them, in their order."""
+    low = line.lower()
+    if len(low) != len(line):  # a letter such as Turkish `İ`
+        low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
+    found = [Cue(_kind_of(match[0]), match.start(), match.end()) for match in _spaced().finditer(low)]
+    others = [*made(_INNER).finditer(line), *made(_NAMES).finditer(line)]
+    if not line.isascii():
+        others += _wide().finditer(low)
+    found += [Cue(match.lastgroup or "", match.start(), match.end()) for match in others]
+    found.sort(key=lambda cue: (cue.start, -cue.end))
+    kept: list[Cue] = []
+    for cue in found:
+        if not kept or cue.start >= kept[-1].end or cue.kind == "E":
+            kept.append(cue)
+    return kept
+
+
+# The prefilters. A candidate has a letter near a digit; a cue precedes the candidate on its line, or follows it.
+_SIGN = r"[^\s\"'`\\<>|]"
+_MIXED = r"(?:[a-z][!@#$%^&*+~?_.-]?[0-9]|[0-9][!@#$%^&*+~?_.-]?[a-z]|(?-i:[a-z][!#$%^&*~?][A-Z]))"
+_VALUE = f"(?:{_SIGN}{{3}}{_SIGN}*{_MIXED}|{_MIXED}{_SIGN}{{3}})"
+# What follows a word in the lists, in RE2's ASCII; the longest first.
+_ASCII = (
+    (r"\w{0,4}", "[a-z]*"),
+    (r"\w{0,3}", "[a-z]*"),
+    (r"\w{0,2}", "[a-z]*"),
+    (r"\w*", "[a-z]*"),
+    (r"\w+", "[a-z]+"),
+    (r"\w", "[a-z]"),
+)
+
+
+def _ascii(*kinds: str, but: frozenset[str] = frozenset()) -> str:
+    words = []
+    for kind, lists in _KINDS:
+        if kind in kinds:
+            words += [word for word in _spelled(lists, wide=False) if word.isascii() and word not in but]
+    joined = "|".join(dict.fromkeys(words))
+    for written, plain in _ASCII:
+        joined = joined.replace(written, plain)
+    return joined
+
+
+# Words for a password with many other meanings: these are looked for only where a value follows them.
+_COMMON = frozenset(("contra", "pas", "pass", "passe", "phrase"))
+_ESCAPED = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}"
+
+
+def _sure() -> str:
+    return rf"(?:^|[^A-Za-z0-9/]|{_ESCAPED})(?:{_ascii('P', 'S', but=_COMMON)})"
+
+
+def prefilters() -> list[str]:
+    """Return patterns in RE2's syntax: of JSON and of a text with a candidate near a cue, of a cue, and of a candidate.
+
+    A text is looked at as well if a word for a secret and a candidate are anywhere on a line. JSON has more than one
+    text, and is looked at if both are in one of its strings. Cues that are not ASCII's are looked for apart.
+    """
+    begins, apart = rf"(?:^|[^A-Za-z0-9/]|{_ESCAPED})", rf"(?:^|[^A-Za-z0-9/_.-]|{_ESCAPED})"
+    cue = rf"(?:{begins}(?:{_ascii('P', 'S')})|{apart}(?:{_ascii('K', 'C', 'L')})|[a-z][._-](?:auth|key)[ \"'\\]*[:=])"
+    # Words and a sign; quotes of a name and of its value; the end of a line.
+    comes = (
+        r"(?:(?:[^a-z0-9/.\n\"\\]|\\t)(?:[^\s\"\\]*[ ])*[ :=(*/>,\"'`\\\t]*|[\"'`\\]+[ :=,]+[\"'`\\]*"
+        r"|[ :.*?]*(?:\\n|\n)(?:\\[nrt]|\s)*)"
+    )
+    inner = r"(?:passw|secret)[^\n\"\\]*(?:[^a-z\n\"\\]|[\"'\\]+[ :=\"'\\]*)"
+    named = rf"(?-i:(?:^|[^A-Za-z0-9_$-]|{_ESCAPED})[A-Z][A-Z0-9_]{{3,}}[\\\"']*\]? ?(?:\?\?|\|\|)?=)[ \\\"']*"
+    option = r" -(?-i:[aikpuwPUW])[ =\\\"']+"
+    behind = (
+        r"[0-9][a-z]*[\"'`*)!\\]{0,4} (?:as|is|opens|unlocks|\()(?: [a-z]+)* ?"
+        r"(?:token|key|secret|login|pin|code|account|credentials?)[^a-z]"
+    )
+    near = f"(?:{cue}{comes}|{inner}|{named}|{option}){_VALUE}|{behind}"
+    # What may be between a cue and a value in one string of JSON.
+    gap = r"(?:[^\n\"\\]|\\[^nr])*"
+    below = rf"(?:(?:\\n|\n)(?:\\[nrt]|\s)*{gap})?"
+    apart_by = rf"{_sure()}{gap}{below}{_VALUE}|{_VALUE}{_SIGN}*(?:[ \t'`<>|]|\\+[\"'`t]){gap}{_sure()}"
+    return [f"(?i:{near}|{apart_by})", f"(?i:{near})", f"(?i:{_sure()})", f"(?i:{_VALUE}|{behind})"]
