@@ -40,7 +40,9 @@ FIRST_ID = 1 << 60
 _INDEXED_VECTORS = 50_000
 # Rows that the index of vectors looks at before it gives up finding enough that the member may see.
 _SCANNED = 40_000
-_COLUMNS = "d.id, u.owner, u.collection, u.trust, d.path, d.title, d.hash, d.date, d.ended, d.dated, d.fields, d.policy"
+_COLUMNS = (
+    "d.id, u.owner, u.collection, u.trust, d.path, d.title, d.hash, d.date, d.ended, d.dated, d.fields::text, d.policy"
+)
 
 
 # No person wrote a synthetic document. A note may have a `parent`: only a session can be a subagent.
@@ -49,6 +51,9 @@ _WORKED_ON = (
     " AND (d.fields ->> 'parent' IS NULL OR d.fields ->> 'session_id' IS NULL)"
 )
 _LATE = "the team's server did not answer in time"
+_HEX = frozenset("0123456789abcdef")
+# The dates that have a text, from year 1 to year 9999, in epoch seconds.
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
 
 
 class Away(EngineMissing):
@@ -191,9 +196,12 @@ class TeamStore:
 
     def _hit(self, row: Sequence[Any]) -> Hit:
         id, owner, collection, trust, path, title, digest, date, ended, dated, fields, policy = row
-        hit = Hit(
-            (id + FIRST_ID, collection, path, title, digest, date, ended, dated, jsonb.pack(fields or {}), policy), 0.0
-        )
+        # Another member wrote the row, and answers show both as they are.
+        digest = digest if _HEX.issuperset(digest) else ""
+        trust = trust if trust.isascii() and trust.isalpha() else EVIDENCE
+        date, ended = (max(_FIRST, min(each, _LAST)) for each in (date, ended))
+        row = (id + FIRST_ID, collection, path, title, digest, date, ended, dated, _packed(fields), policy)
+        hit = Hit(row, 0.0)
         # A newer policy than this program's hides at least as much.
         hit.is_clean = policy >= REDACTION
         hit.store, hit.owner = self, owner
@@ -297,16 +305,20 @@ class TeamCandidates:
         if meaning.weigh is not None:
             meaning.weights.update({unit.name: meaning.weigh(unit.code_share) for unit in self._units})
         space = self._store.rows(
-            "SELECT id, dimensions FROM spaces WHERE fingerprint = %s AND layout = %s ORDER BY id LIMIT 1",
+            "SELECT id FROM spaces WHERE (fingerprint, layout, dimensions) = (%s, %s, %s)"
+            " ORDER BY (provider, model) = (%s, %s) DESC, id LIMIT 1",
             meaning.space.fingerprint,
             meaning.space.layout,
+            meaning.space.dimensions,
+            meaning.space.provider,
+            meaning.space.model,
         )
         if not space or not self._units:
             return knn.Nearest({}, 0.0)
-        return self._nearest(space[0], meaning)
+        return self._nearest(int(space[0][0]), meaning)
 
-    def _nearest(self, found_space: tuple[int, int], meaning: Meaning) -> Nearest:
-        space, dimensions = map(int, found_space)
+    def _nearest(self, space: int, meaning: Meaning) -> Nearest:
+        dimensions = int(meaning.space.dimensions)
         rows, units = self._store.rows, [unit.id for unit in self._units]
         (count,) = rows("SELECT count(*) FROM vectors WHERE space = %s AND unit = ANY (%s)", space, units)[0]
         depth = knn.depth(-(-count // knn.BLOCK), self._limit)
@@ -377,6 +389,14 @@ class TeamCandidates:
         if self._work is not None:
             work, self._work = self._work, None
             work()
+
+
+def _packed(fields: str) -> bytes:
+    """Return a document's frontmatter as JSONB, without any if it is too deep, or has a number that is too large."""
+    try:
+        return jsonb.pack(json.loads(fields))
+    except (ValueError, RecursionError):
+        return jsonb.pack({})
 
 
 def _places(positions: dict[str, list[int]], phrase: Sequence[str]) -> list[int]:

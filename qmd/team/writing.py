@@ -96,14 +96,14 @@ def ensure_unit(
 
 def ensure_space(connection: psycopg.Connection[Any], space: Space) -> int:
     """Return the number that a space of vectors has at the server, noted where it is not known."""
-    what = (space.fingerprint, space.layout, space.provider, space.model)
-    query = "SELECT id FROM spaces WHERE (fingerprint, layout, provider, model) = (%s, %s, %s, %s)"
+    what = (space.fingerprint, space.layout, space.provider, space.model, space.dimensions)
+    query = "SELECT id FROM spaces WHERE (fingerprint, layout, provider, model, dimensions) = (%s, %s, %s, %s, %s)"
     row = connection.execute(query, what).fetchone()
     if row is None:
         connection.execute(
             "INSERT INTO spaces (fingerprint, layout, provider, model, dimensions) VALUES (%s, %s, %s, %s, %s)"
             " ON CONFLICT DO NOTHING",
-            (*what, space.dimensions),
+            what,
         )
         row = connection.execute(query, what).fetchone()
     assert row is not None

@@ -163,9 +163,9 @@ class TeamAsker(Asker):
                 analyzer = super().open_searcher().analyzer
                 self._stores = [self._team.store(analyzer, until)]
                 return self._stated(super().ask(question, request))
-            except Away as error:
-                self._team.drop("" if attempts else error.message)
-                missing = error.message
+            except Exception as error:  # noqa: BLE001  # whatever the server sent, the user's own documents answer
+                missing = as_away(error).message
+                self._team.drop("" if attempts else missing)
         self._stores = []
         given, request.timeout_s = request.timeout_s, max(_LEAST_S, timeout_s - (time.monotonic() - started))
         try:
@@ -192,6 +192,19 @@ def stated(engine: Engine, stores: list[TeamStore], missing: str = "") -> dict[s
     return {**found, "missing": missing} if missing else found
 
 
+def as_away(error: Exception) -> Away:
+    """Return an error of a question to the team as Away: also one of reading what no server of ours would send.
+
+    A failure of the user's own index is not hidden: the question is asked once more, without the team. Raises any other
+    error that a user is told of.
+    """
+    if isinstance(error, Away):
+        return error
+    if isinstance(error, BrainError):
+        raise error
+    return Away(f"the team's server sent what cannot be read: {type(error).__name__}", "brain doctor")
+
+
 @contextmanager
 def opened(connection: apsw.Connection, config: Config) -> Iterator[TeamStore]:
     """Give the team's store for one look-up that belongs to the index ``connection``. Raises Away."""
@@ -199,6 +212,8 @@ def opened(connection: apsw.Connection, config: Config) -> Iterator[TeamStore]:
     team = Team(config.engine)
     try:
         yield team.store(Analyzer(connection), time.monotonic() + patience(config.timeout_s))
+    except Exception as error:
+        raise as_away(error) from error
     finally:
         team.drop()
 

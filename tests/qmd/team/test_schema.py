@@ -14,7 +14,8 @@ from bench.postgres import Server, Space
 from core.engine import POSTGRES, Engine
 from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
-from qmd.team import connection, schema
+from qmd.index.spaces import Space as Vectors
+from qmd.team import connection, schema, writing
 
 
 @pytest.fixture
@@ -188,6 +189,70 @@ def test_an_older_policy_is_refused_by_the_database(space: Space) -> None:
         with pytest.raises(psycopg.Error, match="older than"):
             _put(mira, unit, "a.md", "amber", policy=REDACTION + 1)
         assert mira.execute("SELECT count(*) FROM documents").fetchone() == (0,)
+
+
+_DOCUMENT = (
+    "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
+    " passages, tokens, title_terms)"
+    " VALUES ({{unit}}, 'd', 'x', 't', 'h', {date}, {ended}, true, '{fields}', 99, '', '{starts}', 1, {tokens}, '')"
+)
+
+
+def _document(date: int = 1, ended: int = 2, fields: str = "{{}}", starts: str = "", tokens: int = 0) -> str:
+    return _DOCUMENT.format(date=date, ended=ended, fields=fields, starts=starts, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        _document(date=1 << 60),
+        _document(ended=-(1 << 60)),
+        _document(fields="[]"),
+        _document(starts=r"\x01"),
+        _document(tokens=-7),
+        "INSERT INTO passages VALUES ({document}, 1, {unit}, -2000000000, '', '')",
+        "INSERT INTO passages VALUES ({document}, 1048576, {unit}, 1, '', '')",
+        "UPDATE units SET code_share = 'NaN'",
+        "UPDATE units SET code_share = 7",
+        "INSERT INTO vectors VALUES ({space}, {document}, 0, {unit}, 0, 0, 1, '[1,2]')",
+        "INSERT INTO vectors VALUES ({space}, {document}, -1, {unit}, 0, 0, 1, '[1,2,3]')",
+        "INSERT INTO vectors VALUES ({space}, {document}, 0, {unit}, 0, 9, 1, '[1,2,3]')",
+        "INSERT INTO embedded VALUES ({document}, {space}, {unit}, -2147483648)",
+    ],
+)
+def test_no_member_writes_what_breaks_the_questions_of_others(space: Space, statement: str) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = _unit(mira)
+        document = _put(mira, unit, "a.md", "amber lamp")
+        row = mira.execute(
+            "INSERT INTO spaces (provider, model, dimensions, fingerprint, layout) VALUES ('p', 'm', 3, 'f', 'l')"
+            " RETURNING id"
+        ).fetchone()
+        assert row is not None
+        assert _attempt(mira, statement.format(unit=unit, document=document, space=row[0])) in ("23514", "BR004")
+
+
+def test_the_clock_of_the_server_says_when_a_member_pushed(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        _unit(mira)
+        mira.execute("UPDATE units SET pushed_at = 'infinity'")
+        assert mira.execute("SELECT isfinite(pushed_at) FROM units").fetchone() == (True,)
+
+
+def test_the_last_admin_does_not_become_a_member(space: Space) -> None:
+    with connection.open_writer(space.engine("ada"), 10) as admin:
+        assert _attempt(admin, "SELECT admit('ada', 'member')") == "BR004"
+        admin.execute("SELECT admit('mira', 'admin')")
+        assert _attempt(admin, "SELECT admit('ada', 'member')") == 1
+
+
+def test_a_model_that_a_member_noted_with_wrong_dimensions_is_kept_from_nobody(space: Space) -> None:
+    vectors = Vectors(1, "p", "m", 256, "f", "l", "t")
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        wrong = writing.ensure_space(mira, Vectors(1, "p", "m", 3, "f", "l", "t"))
+        found = writing.ensure_space(mira, vectors)
+        assert found != wrong
+        assert mira.execute("SELECT dimensions FROM spaces WHERE id = %s", (found,)).fetchone() == (256,)
 
 
 def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> None:

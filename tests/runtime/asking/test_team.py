@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,48 @@ def test_a_connection_that_breaks_during_a_question_leaves_the_own_answer(
         answer = asker.ask("walrus cache", Request())
         assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
         assert answer["freshness"]["team"]["missing"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        pytest.param(lambda row: row[:1], id="short rows"),
+        pytest.param(lambda row: tuple(None for _ in row), id="nothing"),
+        pytest.param(lambda row: tuple("\x1b]0;x" for _ in row), id="texts"),
+        pytest.param(lambda row: tuple(-cell if isinstance(cell, int) else cell for cell in row), id="negative"),
+        pytest.param(lambda row: tuple(1 << 80 if isinstance(cell, int) else cell for cell in row), id="huge"),
+        pytest.param(lambda row: tuple(float("nan") if isinstance(cell, float) else cell for cell in row), id="nan"),
+        pytest.param(lambda row: tuple(b"\x01" if isinstance(cell, bytes) else cell for cell in row), id="bytes"),
+        pytest.param(lambda row: tuple({} if isinstance(cell, list) else cell for cell in row), id="no lists"),
+    ],
+)
+def test_a_server_that_sends_nonsense_leaves_the_own_answer(
+    team: Team, lie: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, now = TeamStore.read_rows, int(time.time())
+    monkeypatch.setattr(TeamStore, "read_rows", lambda *asked: [lie(row) for row in read(*asked)])
+    answer = team.ask("walrus cache", limit=9)
+    assert "qmd://brain/c.md" in {hit["uri"] for hit in answer["hits"]}
+    assert "team" in answer["freshness"]
+    listed = recent.recent(team.home, team.config(), since=now - 30 * _DAY, now=now)
+    assert "qmd://brain/c.md" in {item["uri"] for item in listed["items"]}
+    assert "team" in why(team.home, team.config(), "walrus")["freshness"]
+
+
+def test_a_document_that_a_member_made_to_break_answers_is_one_hit_as_all_others(
+    team: Team, postgres: Server, tmp_path: Path
+) -> None:
+    other = Team(postgres, tmp_path)
+    deep = f'{{"source": "claude", "a": {"[" * 3000}{"]" * 3000}}}'
+    for fields in (deep, f'{{"a": {"9" * 9000}}}'):
+        with other.space.superuser() as root:
+            root.execute("UPDATE units SET trust = E'\\x1b[2Jnote'")
+            root.execute("UPDATE documents SET hash = E'\\x1b]0;x', fields = %s WHERE path = 'a.md'", (fields,))
+        answer = other.ask("walrus cache", limit=9)
+        found = {hit["uri"]: hit for hit in answer["hits"]}
+        assert set(found) == {"qmd://brain/c.md", "team://mira/brain/a.md"}
+        theirs = found["team://mira/brain/a.md"]
+        assert (theirs["docid"], theirs["trust"], theirs["source"]) == ("#", "evidence", None)
 
 
 def test_a_connection_that_broke_between_two_questions_is_opened_again(team: Team) -> None:
