@@ -43,19 +43,23 @@ def events(data: bytes, reading: Reading) -> Iterator[Record]:
         return
     if not records.is_utf8(data):
         reading.recovered[records.REPLACED] = 1
-    at = 0
-    while found := _COMPONENT.search(data, at):
-        end = re.compile(rb"(?mi)^END:" + found[1] + rb"[ \t]*\r?$").search(data, found.end())
-        at = end.end() if end is not None else len(data)
+    found, line, counted = _COMPONENT.search(data), 1, 0
+    while found:
+        # Components of these kinds are never within each other: the next one begins where an end is lost.
+        following = _COMPONENT.search(data, found.end())
+        limit = following.start() if following else len(data)
+        end = re.compile(rb"(?mi)^END:" + found[1] + rb"[ \t]*\r?$").search(data, found.end(), limit)
+        start, found = found.start(), following
         if end is None:
-            line = data.count(b"\n", 0, found.start()) + 1
+            line, counted = line + data.count(b"\n", counted, start), start
             reading.fail(Failure(reading.path, records.MALFORMED, "a component without its end", line))
-            return
-        if at - found.start() > _LONGEST:
-            reading.fail(Failure(reading.path, records.TOO_LONG, f"a component of {(at - found.start()) >> 10} KB"))
+            continue
+        at = end.end()
+        if at - start > _LONGEST:
+            reading.fail(Failure(reading.path, records.TOO_LONG, f"a component of {(at - start) >> 10} KB"))
             continue
         try:
-            yield _record(data[found.start() : at])
+            yield _record(data[start:at])
         except (*BROKEN, LookupError, OverflowError) as error:
             reading.broken(error)
 

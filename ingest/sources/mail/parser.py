@@ -6,17 +6,19 @@ by the first message that its messages refer to (``References``, ``In-Reply-To``
 receivers, names of attached files, and the text; lines that a reply quotes are in the message that they quote.
 
 Messages are parsed without the modern policy of the standard library: that one parses each header by a grammar, which
-takes quadratic time for a hostile one.
+takes quadratic time for a hostile one. So do parameters of a long header, and each line is compared with the boundaries
+of all parts around it: headers and depth are bounded.
 """
 
 from __future__ import annotations
 
 import email
-import email.policy
 import hashlib
 import re
 from email.errors import MessageError
 from email.header import decode_header
+from email.message import Message
+from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,6 @@ from ingest.pipeline.reading import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from email.message import Message
 
     from ingest.pipeline.reading import Reading
 
@@ -43,12 +44,36 @@ _ANSWER = re.compile(r"\A(?:\s*(?:re|aw|fwd?|wg|sv|antw|tr|rv)\s*(?:\[\d+\])?\s*
 _QUOTED = re.compile(r"(?m)^>.*(?:\n|\Z)")
 # Characters of one header; receivers; files; parts of one message.
 _LONGEST, _RECEIVERS, _FILES, _PARTS = 10_000, 20, 50, 500
+# Characters of a header that describes a part (Content-…), and parts within parts.
+_DESCRIPTION, _DEEPEST = 2_000, 20
 # Bytes of one message that are parsed; the rest of it is a file that was sent along.
 _MESSAGE = 32 << 20
 # Characters of a page that are parsed.
 _PAGE = 1 << 20
 _BLOCKS = frozenset("p div br tr li h1 h2 h3 h4 h5 h6 table blockquote pre ul ol section article header footer".split())
 _SILENT = frozenset(("script", "style", "head", "title", "template"))
+
+
+class _Bounded(Compat32):
+    """A policy that cuts long headers when they are read."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[: _DESCRIPTION if name.lower().startswith("content-") else _LONGEST]
+
+
+class _Part(Message):
+    """A message or a part of one, which knows how many parts it is in."""
+
+    depth = 0
+
+    def attach(self, payload: Any) -> None:
+        payload.depth = self.depth + 1
+        super().attach(payload)
+
+    def get_content_maintype(self) -> str:
+        """Return the main type; what is too deep has one that has no parts."""
+        return super().get_content_maintype() if self.depth < _DEEPEST else "application"
 
 
 def messages(data: bytes, reading: Reading) -> Iterator[Record]:
@@ -87,7 +112,7 @@ def plain_subject(subject: str) -> str:
 
 
 def _record(data: bytes) -> Record:
-    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    message = email.message_from_bytes(data, _Part, policy=_Bounded())
     own = next(iter(_REFERENCE.findall(_header(message, "Message-ID"))), "")
     above = _REFERENCE.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
     key = own or hashlib.sha256(data).hexdigest()[:32]

@@ -111,6 +111,28 @@ def test_hostile_mail_ends_in_a_count_or_a_document(home: Home, tmp_path: Path, 
     assert ledger.ingested + ledger.failed_files + sum(ledger.skipped.values()) == 1
 
 
+def parts_within_parts(depth: int) -> bytes:
+    opened = (b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (each, each) for each in range(depth))
+    return b"".join(opened) + b"Content-Type: text/plain\n\n"
+
+
+@pytest.mark.parametrize("data", [
+    b'Content-Type: text/plain; name="' + b";" * 200_000 + b"\n\nwalrus",
+    parts_within_parts(900) + b"x\n" * 200_000,
+], ids=["a parameter without an end", "parts within parts"])  # fmt: skip
+def test_a_hostile_message_takes_no_more_time_than_its_length(home: Home, tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "one.eml").write_bytes(b"Subject: x\nX: y\n" + data)
+    began = time.process_time()
+    assert ingest(home, "mail", tmp_path).ingested == 1
+    assert time.process_time() - began < 5
+
+
+def test_a_message_within_a_few_parts_is_read(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "one.eml").write_bytes(b"Subject: x\nX: y\n" + parts_within_parts(12) + b"A walrus sings.\n")
+    ingest(home, "mail", tmp_path)
+    assert "A walrus sings." in only(home)[1]
+
+
 @pytest.mark.parametrize("repeated", ["<!--", "<![CDATA[", "<script>", "<p><style>", "<a b='", "&#"])
 def test_a_hostile_page_takes_no_more_time_than_its_length(home: Home, tmp_path: Path, repeated: str) -> None:
     page = (repeated * (1_000_000 // len(repeated))).encode()
@@ -165,10 +187,19 @@ def test_events_of_a_month_are_one_document(home: Home, tmp_path: Path) -> None:
 
 def test_a_damaged_event_costs_no_other(home: Home, tmp_path: Path) -> None:
     calendar(tmp_path / "a.ics", event("UID:e1", "DTSTART:notadate", "SUMMARY:Sing"),
-             event("UID:e2", "DTSTART:20260428T091400Z", "SUMMARY:Oil"), "BEGIN:VEVENT\r\nUID:e3")  # fmt: skip
+             "BEGIN:VEVENT\r\nUID:e3", event("UID:e2", "DTSTART:20260428T091400Z", "SUMMARY:Oil"),
+             "BEGIN:VEVENT\r\nUID:e4")  # fmt: skip
     ledger = ingest(home, "calendar", tmp_path)
-    assert ledger.failed_records == 2
+    assert ledger.failed_records == 3
     assert any(b"Oil" in data for data in documents(home).values())
+
+
+def test_events_without_an_end_take_no_more_time_than_their_length(home: Home, tmp_path: Path) -> None:
+    oil = event("UID:e2", "DTSTART:20260428T091400Z", "SUMMARY:Oil")
+    calendar(tmp_path / "a.ics", *["BEGIN:VEVENT\r\nUID:e"] * 60_000, oil)
+    began = time.process_time()
+    assert ingest(home, "calendar", tmp_path).failed_records == 60_000
+    assert time.process_time() - began < 5
 
 
 def test_a_zone_that_never_ends_costs_nothing(home: Home, tmp_path: Path) -> None:
