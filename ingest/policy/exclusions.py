@@ -305,6 +305,10 @@ class Withholding(RawStore):
         """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
         return (self._forgotten is not None and self._forgotten.covers(source, unit)) or self._holds(source, path)
 
+    def section(self, source: str) -> Mapping[str, Any]:
+        """Return what collections.yml says of a source."""
+        return (self._settings.get("sources") or {}).get(source) or {}
+
     def configured(self, source: str) -> list[str]:
         """Return the folders that collections.yml adds to those of a source's tool."""
         return added(self._settings.get("sources") or {}, source)

@@ -14,7 +14,7 @@ import stat
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
@@ -153,6 +153,11 @@ class RawStore:
         """Return why work in a folder is excluded, "" if it is not."""
         del folder
         return ""
+
+    def section(self, source: str) -> Mapping[str, Any]:
+        """Return what collections.yml says of a source, nothing if files are only read."""
+        del source
+        return {}
 
     def configured(self, source: str) -> list[str]:
         """Return the folders that collections.yml adds to those of a source's tool."""

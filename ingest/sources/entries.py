@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import clock
+from core.counting import add as count
 from core.document import Failure, Timestamp
 from core.redaction import clean_record
 from core.text import clean, one_line
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
     # Yields the records of a file as it was found: {unit, key, at, title, head, text}.
     Entries = Callable[[bytes, Reading], Iterator[Record]]
+    # Returns why a record is left out, "" if it is not.
+    Judge = Callable[[Record], str]
     Composed = tuple[dict[str, object], str] | str
 
 # How the archive's own lines begin.
@@ -118,8 +121,8 @@ class Paged(Source):
         return b"".join(line for key, line in lost.items() if key not in there)
 
 
-def read(path: str, raw: RawStore, entries: Entries, foreign: str) -> Reading:
-    """Read one file. Faults are recorded in the result."""
+def read(path: str, raw: RawStore, entries: Entries, foreign: str, judge: Judge | None = None) -> Reading:
+    """Read one file. Faults are recorded in the result, and what ``judge`` leaves out is counted by its reason."""
 
     def take(data: bytes, reading: Reading) -> bytes:
         whole_text = records.without_tail(data)
@@ -129,6 +132,9 @@ def read(path: str, raw: RawStore, entries: Entries, foreign: str) -> Reading:
         found = _archived(data, reading) if data.startswith(_ARCHIVED) else entries(data, reading)
         held: list[bytes] = []
         for record in found:
+            if judge is not None and (reason := judge(record)):
+                count(reading.dropped, {reason: 1})
+                continue
             line = _line(record)
             cleaned = clean_record(line, record, reading.redacted)
             try:

@@ -16,13 +16,14 @@ from urllib.parse import quote_plus, unquote_plus
 
 import re2
 
+from core.home import shipped
 from core.redaction import clean as redact
 from core.redaction.automaton import suspects
 from core.text import one_line
 from ingest.web import addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 NOT_ALLOWED = "not an allowed domain"
 DENIED = "denied domain"
@@ -133,6 +134,19 @@ _LONGEST_TERM = 400
 _LONGEST_WORD = 80
 _REPEATS = 4
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+def with_lists(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``sources.chrome`` of collections.yml, with the shipped lists of domains for those that it lacks."""
+    section = dict(given)
+    if section.get("allow") is None or section.get("deny") is None:
+        from core.config_yaml import parse  # with a YAML library, which most runs do not need
+
+        ours = parse(shipped("collections.yml"))["sources"].get("chrome") or {}
+        for key in ("allow", "deny"):
+            if section.get(key) is None:
+                section[key] = ours.get(key) or []
+    return section
 
 
 class Page(NamedTuple):

@@ -8,7 +8,7 @@
   (toolkit/components/places/nsPlacesTables.h).
 - Exports of all of them: the page that Netscape's browser wrote, ``<DT><A HREF ADD_DATE>``, in seconds since 1970.
 
-Addresses are kept without secrets and traces, as browsing's are; scripts and files are left out.
+The policy for browsing judges them, except that a person chose the domains. Addresses are kept without secrets.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import json
 import plistlib
 import re
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from xml.parsers.expat import ExpatError
 
+from core.counting import add
 from core.document import Failure
 from core.redaction import clean as redacted
 from core.text import one_line
@@ -31,6 +33,7 @@ from ingest.raw import records
 from ingest.session.values import mapping, sequence, string
 from ingest.sources import entries
 from ingest.web import addresses
+from ingest.web.policy import Policy, with_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from ingest.archive.rows import Shelf
     from ingest.pipeline.reading import Reading
     from ingest.raw.store import RawStore
+    from ingest.sources.entries import Judge
 
     Record = dict[str, Any]
 
@@ -60,8 +64,19 @@ _TAGS = "tags________"
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file of bookmarks. Faults are recorded in the result."""
     if path.endswith(".sqlite"):
-        return databases.read(path, raw, _firefox)
-    return entries.read(path, raw, _bookmarks, FOREIGN)
+        return databases.read(path, raw, partial(_firefox, judge=_judge(raw)))
+    return entries.read(path, raw, _bookmarks, FOREIGN, _judge(raw))
+
+
+def _judge(raw: RawStore) -> Judge:
+    """Return what judges bookmarks: ``sources.chrome`` of collections.yml, without ``allow``."""
+    policy = Policy({**with_lists(raw.section("chrome")), "mode": "all"})
+
+    def judge(record: Record) -> str:
+        found = policy.judge(record["head"][0], string(record.get("title")), "")
+        return found if isinstance(found, str) else ""
+
+    return judge
 
 
 def _bookmarks(data: bytes, reading: Reading) -> Iterator[Record]:
@@ -98,7 +113,7 @@ def _chrome(node: Record, folder: str, depth: int = 0) -> Iterator[Record]:
         if child.get("type") == "url":
             added = string(child.get("date_added"))
             seconds = int(added) / 1e6 - _TO_1970_S if added.isascii() and added.isdigit() and len(added) < 20 else 0
-            yield from _record(string(child.get("url")), title, folder, seconds)
+            yield _record(string(child.get("url")), title, folder, seconds)
         elif depth < _DEEPEST:
             yield from _chrome(child, f"{folder} / {title}", depth + 1)
 
@@ -123,7 +138,7 @@ def _leaves(node: Record, folder: str, seen: set[int], depth: int = 0) -> Iterat
             title = string(mapping(child.get("URIDictionary")).get("title"))
             added = listed.get("DateAdded")
             seconds = added.replace(tzinfo=UTC).timestamp() if isinstance(added, datetime) else 0
-            yield from _record(url, title, folder, seconds, string(listed.get("PreviewText")))
+            yield _record(url, title, folder, seconds, string(listed.get("PreviewText")))
         elif depth < _DEEPEST:
             own = string(child.get("Title"))
             name = "Reading list" if own == "com.apple.ReadingList" else own
@@ -148,23 +163,22 @@ def _page(text: str) -> Iterator[Record]:
             given = {name.lower(): html.unescape(value) for name, value in _ATTRIBUTE.findall(attributes)}
             added = given.get("add_date", "")
             seconds = int(added) if added.isascii() and added.isdigit() and len(added) < 12 else 0
-            yield from _record(given.get("href", ""), words, " / ".join(filter(None, folders)), seconds)
+            yield _record(given.get("href", ""), words, " / ".join(filter(None, folders)), seconds)
 
 
-def _record(url: str, title: str, folder: str, seconds: float, text: str = "") -> Iterator[Record]:
-    """Yield the record of a bookmark of a page; no address of another kind is kept."""
-    if not url.lower().startswith(("http://", "https://")):
-        return
+def _record(url: str, title: str, folder: str, seconds: float, text: str = "") -> Record:
     address, place = addresses.clean(url), one_line(folder, _FOLDER)
     at = ""
     if 0 < seconds < 1 << 33:
         at = datetime.fromtimestamp(int(seconds), UTC).isoformat()
     key = hashlib.sha256(f"{address}\0{place}".encode("utf-8", "replace")).hexdigest()[:16]
     head = [address, f"folder: {place}" if place else ""]
-    yield {"unit": at[:7] or "undated", "key": key, "at": at, "title": title or address, "head": head, "text": text}
+    return {"unit": at[:7] or "undated", "key": key, "at": at, "title": title or address, "head": head, "text": text}
 
 
-def _firefox(connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf) -> Iterator[None]:
+def _firefox(
+    connection: apsw.Connection, there: dict[str, set[str]], reading: Reading, shelf: Shelf, *, judge: Judge
+) -> Iterator[None]:
     if _KEPT in there:
         rows = list(connection.execute(f"select {', '.join(_COLUMNS)} from {_KEPT}"))
     elif {"moz_bookmarks", "moz_places"} <= there.keys():
@@ -174,16 +188,17 @@ def _firefox(connection: apsw.Connection, there: dict[str, set[str]], reading: R
         return
     kept: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
     for added, title, url, folder in rows:
-        texts = (redacted(string(each), reading.redacted) for each in (url, title, folder))
-        address, name, place = texts
-        seconds = added / 1e6 if type(added) is int else 0
-        for record in _record(address, name, place, seconds):
-            try:
-                entries.add(reading, record)
-            except BROKEN as error:
-                reading.broken(error)
-                continue
-            kept.setdefault(record["unit"], []).append((_KEPT, (added, name, addresses.clean(address), place)))
+        address, name, place = (redacted(string(each), reading.redacted) for each in (url, title, folder))
+        record = _record(address, name, place, added / 1e6 if type(added) is int else 0)
+        if reason := judge(record):
+            add(reading.dropped, {reason: 1})
+            continue
+        try:
+            entries.add(reading, record)
+        except BROKEN as error:
+            reading.broken(error)
+            continue
+        kept.setdefault(record["unit"], []).append((_KEPT, (added, name, addresses.clean(address), place)))
     if not reading.parts:
         reading.skipped = FOREIGN
     shelf.tables = {_KEPT: _COLUMNS}

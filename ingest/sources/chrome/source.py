@@ -23,7 +23,7 @@ from core.counting import counted
 from core.document import render, split
 from core.errors import BadInput, BrainError, DiskFull
 from core.files import NO_ROOM
-from core.home import Home, shipped
+from core.home import Home
 from core.sqlite import is_full
 from core.version import DOCUMENT, REDACTION
 from ingest.collector import Collector, Daily, Loss
@@ -49,7 +49,7 @@ from ingest.sources.chrome.archive import (
 )
 from ingest.sources.chrome.history import NotHistory, read
 from ingest.web.day import compose
-from ingest.web.policy import Policy
+from ingest.web.policy import Policy, with_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,17 +188,7 @@ SOURCE = Chrome()
 
 def settings(home: Home | None) -> dict[str, Any]:
     """Return ``sources.chrome`` of collections.yml, else the shipped lists of domains. Raises BadInput."""
-    section: dict[str, Any] = {}
-    if home is not None:
-        section = dict(load_config(home).section("sources").get(NAME) or {})
-    if section.get("allow") is None or section.get("deny") is None:
-        from core.config_yaml import parse  # with a YAML library, which most runs do not need
-
-        ours = parse(shipped("collections.yml"))["sources"].get(NAME) or {}
-        for key in ("allow", "deny"):
-            if section.get(key) is None:
-                section[key] = ours.get(key) or []
-    return section
+    return with_lists({} if home is None else load_config(home).section("sources").get(NAME) or {})
 
 
 def _fingerprint(section: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from core.document import split
 from core.home import Home
 from ingest import registry
 from ingest.pipeline.run import run
+from ingest.web import policy as reasons
 from runtime.asking.documents import Selection
 from runtime.capture.indexing import index
 from runtime.forgetting import forget
@@ -246,6 +247,46 @@ def test_bookmarks_of_a_month_are_one_document(
     assert (meta["title"], meta["entries"]) == ("Bookmarks of 2026-04", 1)
     for line in shown:
         assert line in body
+
+
+def judged(home: Home) -> str:
+    return b"".join(documents(home).values()).decode()
+
+
+def browsing(home: Home, policy: str) -> None:
+    text = f"collections: {{kb-raw: {{path: kb-raw}}}}\nsources: {{chrome: {policy}}}\n"
+    Path(home.path("collections.yml")).write_text(text)
+
+
+@pytest.mark.parametrize("name", ["Bookmarks", "places.sqlite"])
+def test_the_policy_for_browsing_judges_bookmarks(home: Home, tmp_path: Path, name: str) -> None:
+    urls = ["https://wiki.example.org/lock", "https://mail.example.com/a", "https://a.xxx/b", "javascript:alert(1)",
+            "file:///etc/passwd", "https://ann:walrus@example.net/c"]  # fmt: skip
+    browsing(home, "{allow: [example.edu], deny: [example.com]}")
+    if name == "Bookmarks":
+        (tmp_path / name).write_text(chrome(*(mark(url, f"A lock {place}") for place, url in enumerate(urls))))
+    else:
+        rows = [{"id": place, "type": 1, "fk": place, "parent": 0, "title": f"A lock {place}", "guid": f"g{place}",
+                 "dateAdded": 1_777_367_643_000_000} for place in range(len(urls))]  # fmt: skip
+        pages = [{"id": place, "url": url, "title": ""} for place, url in enumerate(urls)]
+        database(tmp_path / name, moz_bookmarks=rows, moz_places=pages)
+    ledger = ingest(home, "bookmarks", tmp_path)
+    assert ledger.dropped == {reasons.DENIED: 1, reasons.ADULT: 1, reasons.DATA: 1, reasons.FILE: 1}
+    body = judged(home)
+    assert "https://wiki.example.org/lock" in body, "nobody lists the domains of bookmarks"
+    assert "https://example.net/c" in body
+    assert not any(word in everything(home) for word in (b"mail.example.com", b"a.xxx", b"walrus"))
+
+
+def test_a_domain_that_is_denied_later_leaves_the_documents(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a"), mark("https://example.net/b")))
+    ingest(home, "bookmarks", tmp_path)
+    assert "https://example.com/a" in judged(home)
+    browsing(home, "{deny: [example.com]}")
+    for from_archive in (False, True):
+        roots = None if from_archive else [str(tmp_path)]
+        run(home, "bookmarks", roots, rebuild=not from_archive, from_archive=from_archive, trust_stat=False)
+        assert ("https://example.com/a" in judged(home), "https://example.net/b" in judged(home)) == (False, True)
 
 
 @pytest.mark.parametrize("form", [plistlib.FMT_BINARY, plistlib.FMT_XML])
