@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.agents import guard, handover, hooks, recall
 from bench.asking import ask, blame, both_stores, coverage, locomo, tui, warm, web, work
-from bench.embedding import embed, vectors
+from bench.embedding import cluster, embed, vectors
 from bench.indexing import chrome, code, engine, index, readers, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.operating import doctor, safety, team, watch
@@ -30,6 +30,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "index": (index.measure,),
     "qmd": (engine.measure,),
     "embed": (embed.measure,),
+    "ray": (cluster.measure,),
     "chrome": (chrome.measure,),
     "code": (code.measure,),
     "sources": (sources.measure,),
