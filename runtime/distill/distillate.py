@@ -140,13 +140,17 @@ _FIRST = re.compile(r"(?m)^## \[1\] .*\n+(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One document: ``hash`` is the SHA-256 of its text, as the index has it; ``body`` is without frontmatter."""
+    """One document: ``hash`` is the SHA-256 of its text, as the index has it; ``body`` is without frontmatter.
+
+    ``size`` is that of its file, in bytes.
+    """
 
     collection: str
     path: str
     hash: str
     meta: dict[str, Any]
     body: str
+    size: int = 0
 
     @property
     def uri(self) -> str:
@@ -186,7 +190,7 @@ def load(config: Config, collection: str, path: str) -> Source | None:
     if data is None:
         return None
     meta, body = document.split(data.decode("utf-8", "replace"))
-    return Source(collection, path, digest(data), meta, body)
+    return Source(collection, path, digest(data), meta, body, len(data))
 
 
 def known(config: Config, path: str) -> dict[str, Any]:

@@ -195,7 +195,8 @@ class _Step:
             self.tried += 1
             made.found.trim(int(sources.SHARE * len(source.body)) - len(f"# {source.title}\n"))
             data = sources.compose(source, made.found, self._distiller.name, made.model, made.tokens, made.centrality)
-            outcome = self._write(key, source, data)
+            # Of a few lines, origin and statements are more than there is.
+            outcome = "empty" if len(data) >= source.size else self._write(key, source, data)
             if outcome != "written":
                 self._report.counts[outcome] += 1
                 self._done(key, None if outcome == "gone" else source)
