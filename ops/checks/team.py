@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
 from core.errors import BrainError
+from core.processes.within import within
 from core.version import REDACTION
 from ops.checks.finding import CheckContext, Finding
 
@@ -50,8 +51,13 @@ def team(context: CheckContext) -> Iterator[Finding]:
                 "the connection to the team's server is not encrypted",
                 "add sslmode=verify-full to the DSN: docs/team.md",
             )
-        for check in (_clock, _policies, _indexes, _grants, _bloat, _replicas):
-            yield from check(server)
+        # A server that hangs after it has let the member in must not keep the doctor.
+        yield from within(_CONNECT_S, lambda: list(_examined(server)), "the team's server did not answer in time")
+
+
+def _examined(server: Any) -> Iterator[Finding]:
+    for check in (_clock, _policies, _indexes, _grants, _bloat, _replicas):
+        yield from check(server)
 
 
 def _clock(server: Any) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal, LockContention, Refused
+from core.processes.within import within
 from core.version import REDACTION, VERSION
 from qmd.team import schema
 
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 OLDER_POLICY, FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE = "BR001", "BR002", "BR003", "BR004"
 SERVICE = "brain-team"
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
+_LATE = "the team's server did not answer in time"
 _INSTALL = "pip install 'brain-memory[team]'"
 # Seconds after which the server is told again that a member is there.
 _SEEN_S = 86_400
 # Seconds that a writing connection may be silent before TCP gives it up.
 _SILENT_MS = 30_000
+# The version of libpq from which on a client can refuse a kind of password.
+_REQUIRES_AUTH = 160_000
 
 
 def open_reader(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
@@ -94,10 +98,11 @@ def place(engine: Engine) -> tuple[str, str, str, str]:
 
 def connect(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
     """Return a connection to the database, whatever spaces it has. Raises EngineTimeout, EngineMissing, BadInput."""
-    from core.processes.within import within
-
     driver = _driver()
     named = {"application_name": "brain", "tcp_user_timeout": _SILENT_MS, **options(engine)}
+    if driver.pq.version() >= _REQUIRES_AUTH and named.get("sslmode") != "verify-full":
+        # A server that is not known to be the right one gets no password as plain text, even if it asks for it.
+        named.setdefault("require_auth", "!password,!md5")
     named["connect_timeout"] = max(2, int(timeout_s) + 1)
     late: list[bool] = []
 
@@ -114,7 +119,7 @@ def connect(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
         return made
 
     try:
-        return within(timeout_s, call, "the team's server did not answer in time", lambda: late.append(True))
+        return within(timeout_s, call, _LATE, lambda: late.append(True))
     except driver.Error as error:
         raise translated(error) from None
 
@@ -123,15 +128,17 @@ def _open(engine: Engine, timeout_s: float, *, read_only: bool) -> psycopg.Conne
     begun = time.monotonic()
     connection = connect(engine, timeout_s)
 
+    left = max(0.001, timeout_s - (time.monotonic() - begun))
+
     def prepare() -> None:
-        left = max(1, int((timeout_s - (time.monotonic() - begun)) * 1000))
-        connection.execute(f"SET statement_timeout = {left}")
+        connection.execute(f"SET statement_timeout = {int(left * 1000)}")
         _enter(connection, engine.space)
         connection.execute("SET statement_timeout = 0")
         if read_only:
             connection.execute("SET default_transaction_read_only = on")
 
-    return _or_closed(connection, prepare)
+    # A server that hangs does not keep a timeout of its own.
+    return _or_closed(connection, lambda: within(left, prepare, _LATE))
 
 
 def _or_closed(connection: psycopg.Connection[Any], call: Callable[[], object]) -> psycopg.Connection[Any]:
@@ -221,7 +228,7 @@ def translated(error: BaseException) -> BaseException:
     said = (error.diag.message_primary or "").strip()
     state = error.sqlstate or ""
     if isinstance(error, errors.QueryCanceled):
-        return EngineTimeout("the team's server did not answer in time")
+        return EngineTimeout(_LATE)
     if state == OLDER_POLICY:
         return Refused(f"the space refuses the push: {said}", "update Brain, then: brain index; brain team push")
     if state in (FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE):
@@ -236,6 +243,11 @@ def translated(error: BaseException) -> BaseException:
         return Refused(f"the team's server refuses: {said or 'permission denied'}", "brain team status")
     # What a server refuses before there is a connection has no state, only words.
     words = str(error) if not state else ""
+    if "authentication method requirement" in words:
+        return EngineMissing(
+            "the team's server asks for the password as plain text or MD5, and got none",
+            "use scram-sha-256 at the server, or sslmode=verify-full in the DSN: docs/team.md",
+        )
     if state.startswith("28") or any(each in words for each in ("password", "authentication", "pg_hba")):
         return EngineMissing(
             "the team's server refuses the member's name or password", "put it into ~/.pgpass or: brain team join"

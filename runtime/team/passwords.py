@@ -45,12 +45,16 @@ def keep_in_keyring(engine: Engine, secret: str) -> bool:
 
 @contextlib.contextmanager
 def replaced(engine: Engine, secret: str) -> Iterator[str]:
-    """Keep a new password in place of the one that is used, and put the old one back if the block fails."""
+    """Keep a new password in place of the one that is used, and put the old one back if the block fails.
+
+    Raises Refused, before the block begins, if the new one cannot be kept.
+    """
     old = connection.password(engine)
     path = pgpass(engine)
     before = None if old else read_or_none(path)
     if old:
-        keep_in_keyring(engine, secret)
+        if not keep_in_keyring(engine, secret):
+            raise Refused("the keyring did not take the new password, and the old one is still in use", "unlock it")
     else:
         add_line(path, connection.place(engine), secret)
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -13,10 +15,11 @@ import keyring
 import psycopg
 import pytest
 from keyring.backend import KeyringBackend
+from keyring.errors import KeyringError
 
 from bench.postgres import Server, Space
 from core.engine import POSTGRES, Engine
-from core.errors import EngineMissing, EngineTimeout
+from core.errors import EngineMissing, EngineTimeout, Refused
 from core.version import REDACTION
 from qmd.index import schema as tables
 from qmd.index.spaces import Space as Vectors
@@ -39,6 +42,56 @@ def test_a_server_that_is_silent_is_waited_for_until_the_deadline() -> None:
         with pytest.raises(EngineTimeout):
             connection.open_reader(engine, 0.3)
         assert time.monotonic() - begun < 2
+
+
+# Messages of https://www.postgresql.org/docs/current/protocol-message-formats.html
+_LET_IN = b"R\0\0\0\x08\0\0\0\0" + b"Z\0\0\0\x05I"
+_SAY_THE_PASSWORD = b"R\0\0\0\x08\0\0\0\x03"
+
+
+@contextlib.contextmanager
+def _answering(answer: bytes) -> Iterator[tuple[Engine, list[bytes]]]:
+    """Give the engine of a server that sends ``answer`` once, then nothing, and what it hears after that."""
+    heard: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                client, _ = server.accept()
+                with client:
+                    client.recv(4096)
+                    client.sendall(answer)
+                    while data := client.recv(4096):
+                        heard.append(data)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = server.getsockname()[1]
+        yield Engine(POSTGRES, f"postgresql://mira@127.0.0.1:{port}/x?sslmode=disable", "team"), heard
+
+
+@pytest.mark.parametrize("opening", [connection.open_reader, connection.open_writer])
+def test_a_server_that_lets_a_member_in_and_hangs_is_waited_for_until_the_deadline(
+    opening: Callable[[Engine, float], object],
+) -> None:
+    with _answering(_LET_IN) as (engine, heard):
+        begun = time.monotonic()
+        with pytest.raises(EngineTimeout):
+            opening(engine, 0.5)
+        assert time.monotonic() - begun < 5
+        assert any(b"statement_timeout" in each for each in heard)
+
+
+def test_a_server_that_asks_for_the_password_as_plain_text_gets_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+    (tmp_path / "pass").write_text("*:*:*:*:hunter2\n")
+    (tmp_path / "pass").chmod(0o600)
+    with _answering(_SAY_THE_PASSWORD) as (engine, heard):
+        with pytest.raises(EngineMissing, match="asks for the password as plain text"):
+            connection.open_reader(engine, 5)
+        assert b"hunter2" not in b"".join(heard)
 
 
 def test_a_server_that_is_away_is_missing() -> None:
@@ -110,6 +163,10 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[tuple[str, str], str]
     keyring.set_keyring(before)
 
 
+def _locked(*_: str) -> None:
+    raise KeyringError
+
+
 def _fail(held: dict[tuple[str, str], str], secret: str) -> None:
     """Fail as a server does that refuses the new password."""
     assert list(held.values()) == [secret]
@@ -130,6 +187,9 @@ def test_a_password_of_the_keyring_is_used_where_there_is_no_other(
     with pytest.raises(ZeroDivisionError), passwords.replaced(engine, "another"):
         _fail(held, "another")
     assert list(held.values()) == ["secret of mira"]
+    monkeypatch.setattr(_Keyring, "set_password", _locked)
+    with pytest.raises(Refused, match="the old one is still in use"), passwords.replaced(engine, "another"):
+        raise AssertionError("the server would have got a password that nobody has")
     passwords.drop(engine)
     assert held == {}
     assert not (tmp_path / "none").exists()
