@@ -283,7 +283,7 @@ def _push(args: Args, context: Context) -> dict[str, Any]:
 
     loaded = config.load(context.home)
     if args.if_shared and loaded.engine is None:
-        return {"collections": [], "withdrawn": [], "space": "", "member": "", "policy": 0}
+        return {"collections": [], "withdrawn": [], "left": [], "space": "", "member": "", "policy": 0}
     with Bar() as bar:
         report = push(context.home, loaded, let_in=[_named(uri) for uri in args.let_in], progress=bar)
     context.fields["n_sent"] = sum(each["sent"] for each in report["collections"])
@@ -371,6 +371,12 @@ def _pushed(done: dict[str, Any]) -> Iterator[str]:
             yield f"  forgotten, and left out: brain forget {uri}; or: brain team push --let-in {uri}"
     for each in done["withdrawn"]:
         yield f"{each['collection']} is private: {each['removed']} removed"
+        if each["elsewhere"]:
+            stay = counted(each["elsewhere"], "document")
+            fix = f"push there, or: brain team revoke {each['collection']} --from team"
+            yield f"  {stay} of your other machines stay, seen as before: {fix}"
+    for left in done["left"]:
+        yield f"forgotten, and still there: {left}"
 
 
 def _member_lines(done: dict[str, Any]) -> Iterator[str]:

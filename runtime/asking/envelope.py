@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SCHEME, TEAM = "qmd://", "team://"
 FRESH_DAYS = 1
-_DOCID_DIGITS = 6
+DOCID_DIGITS = 6
 # A hit with a smaller share of the score above it does not clearly answer (docs/ask.md).
 _FALL = 0.8
 # Characters that no shell interprets.
@@ -39,7 +39,7 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 def docid(digest: str) -> str:
     """Return ``#`` and the first six digits of a content hash, as qmd shows it."""
-    return "#" + digest[:_DOCID_DIGITS]
+    return "#" + digest[:DOCID_DIGITS]
 
 
 def uri(collection: str, path: str) -> str:

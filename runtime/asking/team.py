@@ -18,7 +18,7 @@ from qmd.index.terms import Analyzer
 from qmd.team.connection import me, open_reader
 from qmd.team.reading import Away, TeamStore
 from runtime.asking.ask import Asker
-from runtime.asking.envelope import TEAM
+from runtime.asking.envelope import DOCID_DIGITS, TEAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -245,6 +245,8 @@ def find(connection: apsw.Connection, config: Config, name: str) -> tuple[Hit, s
             found = store.find("u.owner = %s AND u.collection = %s AND d.path = %s", owner, collection, path)
         else:
             digits = name.removeprefix("#").lower()
+            if len(digits) < DOCID_DIGITS:
+                return None
             found = store.find("d.hash >= %s AND d.hash < %s ORDER BY d.id LIMIT 1", digits, f"{digits}g")
         return (found[0], store.read(found[0])) if found else None
 

@@ -68,6 +68,7 @@ def push(
 ) -> dict[str, Any]:
     """Bring the team's store to what is shared here; return the envelope of ``brain team push``.
 
+    ``left``: what the server still holds of what was forgotten, in words. The next push asks it again.
     ``let_in`` are (collection, path) of documents that were forgotten, and are to be pushed again.
 
     Raises EngineMissing without an engine or an index, or if the server stays away, Refused for an older policy,
@@ -93,7 +94,9 @@ def push(
             raise translate(error, home.index) from error
         finally:
             index.close()
-        state.pushed_at, state.forget = clock.now(), []
+        state.pushed_at = clock.now()
+        if not report["left"]:
+            state.forget = []
         state.save()
     return {"schema": 1, "ok": True, "space": engine.space, "policy": REDACTION, **report}
 
@@ -125,7 +128,7 @@ def _push(
     progress: Progress | None,
 ) -> dict[str, Any]:
     with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
-        forget(server, state.forget)
+        _, left = forget(server, state.forget)
         for collection, path in let_in:
             writing.lift(server, collection, [path])
         shared = [each for each in config.collections.values() if each.share]
@@ -140,6 +143,7 @@ def _push(
             "member": connections.me(server),
             "collections": [each._asdict() for each in found],
             "withdrawn": unshared,
+            "left": left,
         }
 
 
@@ -344,19 +348,23 @@ class _Sending:
 
 
 def _withdraw(server: psycopg.Connection[Any], shared: set[str], device: str) -> list[dict[str, Any]]:
-    """Remove what this machine pushed of collections that are private now, and units that are empty then."""
+    """Remove what this machine pushed of collections that are private now, and units that are empty then.
+
+    Returns for each how many documents were ``removed``, and how many stay that were pushed ``elsewhere``.
+    """
     found: list[dict[str, Any]] = []
     query = "SELECT id, collection FROM units WHERE owner = session_user ORDER BY collection"
     for unit, collection in server.execute(query).fetchall():
         if collection in shared:
             continue
-        paths = [path for path, each in writing.held(server, unit).items() if each.device == device]
+        held = writing.held(server, unit)
+        paths = [path for path, each in held.items() if each.device == device]
         removed = sum(writing.remove(server, unit, batch) for batch in _batches(paths))
         server.execute(
             "DELETE FROM units u WHERE id = %s AND NOT EXISTS (SELECT FROM documents WHERE unit = u.id)", (unit,)
         )
-        if removed:
-            found.append({"collection": collection, "removed": removed})
+        if held:
+            found.append({"collection": collection, "removed": removed, "elsewhere": len(held) - len(paths)})
     return found
 
 

@@ -285,8 +285,9 @@ def test_a_document_of_the_team_is_shown_by_its_uri_and_by_its_docid(team: Team)
         assert "The walrus cache dropped keys" in found["text"]
     passage = show(index, team.config(), "team://mira/brain/a.md:9", now=int(time.time()), context=0)
     assert (passage["line"], passage["first_line"], passage["last_line"]) == (9, 9, 9)
-    with pytest.raises(NotFound):
-        show(index, team.config(), "team://mira/brain/none.md", now=0)
+    for nothing in ("team://mira/brain/none.md", "#", f"#{_docid(team)[:5]}"):
+        with pytest.raises(NotFound):
+            show(index, team.config(), nothing, now=0)
     with pytest.raises(EngineMissing, match="cannot be reached"):
         show(index, team.config(_NOWHERE), "team://mira/brain/a.md", now=0)
     index.close()

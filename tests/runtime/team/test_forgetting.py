@@ -10,7 +10,7 @@ from bench.postgres import Space
 from core import config
 from qmd.team import connection
 from runtime.team.push import push
-from runtime.team.state import State
+from runtime.team.state import State, note_forgotten
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.team.conftest import Homes
@@ -84,6 +84,19 @@ def test_a_server_that_is_away_forgets_with_the_next_push(space: Space, member: 
     assert report["collections"][0]["unchanged"] == 1
     assert State(mira.home).forget == []
     assert not any("zircon" in seen.lower() for seen in _read_back(space).values())
+
+
+def test_a_push_goes_on_forgetting_until_the_server_holds_nothing(space: Space, member: Homes) -> None:
+    mira = _two(member)
+    note_forgotten(mira.home, [("brain", "goes.md")])
+    with space.superuser() as root:
+        root.execute("UPDATE units SET documents = documents + 3")
+    assert _push(mira)["left"] == ["the team's server, collection brain: 3 miscounted"]
+    assert State(mira.home).forget == [("brain", "goes.md")]
+    with space.superuser() as root:
+        root.execute("UPDATE units SET documents = (SELECT count(*) FROM documents)")
+    assert _push(mira)["left"] == []
+    assert State(mira.home).forget == []
 
 
 def test_another_machine_does_not_bring_it_back_until_it_is_let_in(space: Space, member: Homes, brain: Brain) -> None:

@@ -141,11 +141,26 @@ def test_a_collection_that_is_private_again_leaves_the_server(space: Space, memb
     mira.put("notes", "n.md", "cobalt")
     _push(mira)
     report = _push(member("mira", share={"brain": "team"}))
-    assert report["withdrawn"] == [{"collection": "notes", "removed": 1}]
+    assert report["withdrawn"] == [{"collection": "notes", "removed": 1, "elsewhere": 0}]
     assert _paths(space, "leo") == [("mira", "a.md")]
     with space.superuser() as root:
         assert root.execute("SELECT count(*) FROM terms WHERE stem = 'cobalt'").fetchone() == (0,)
         assert root.execute("SELECT collection FROM units").fetchall() == [("brain",)]
+
+
+def test_what_another_machine_pushed_of_a_private_collection_is_not_left_in_silence(
+    space: Space, member: Homes
+) -> None:
+    desktop = member("mira", share={"notes": "team"}, machine="desktop")
+    desktop.put("notes", "d.md", "of the desktop")
+    _push(desktop)
+    laptop = member("mira", share={"notes": "team"}, machine="laptop")
+    laptop.put("notes", "l.md", "of the laptop")
+    _push(laptop)
+    laptop = member("mira", share={}, machine="laptop")
+    assert _push(laptop)["withdrawn"] == [{"collection": "notes", "removed": 1, "elsewhere": 1}]
+    assert _push(laptop)["withdrawn"] == [{"collection": "notes", "removed": 0, "elsewhere": 1}]
+    assert _paths(space, "leo") == [("mira", "d.md")]
 
 
 def test_share_is_for_those_it_names_and_a_denial_outlives_it(space: Space, member: Homes) -> None:
