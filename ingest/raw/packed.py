@@ -17,6 +17,8 @@ _BUFFER = 256 * 1024
 # The window of one frame, in bytes (RFC 8878 §3.1.1.1.2 recommends that 8 MiB be supported; zstd --long=27 needs this
 # much).
 _WINDOW = 128 * 1024 * 1024
+# A file that unpacks to more bytes than these, and to more than so many times its size, is a bomb, not a journal.
+_MOST, _TIMES = 64 * 1024 * 1024, 200
 
 
 class Unpacked(io.RawIOBase):
@@ -26,6 +28,7 @@ class Unpacked(io.RawIOBase):
         self._file = file
         self._hash = hashlib.sha256()
         self._size = 0
+        self._left = max(_MOST, _TIMES * os.fstat(file.fileno()).st_size)
         unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
         source: Any = _Source(self._taken)
         self._reader = unpacker.stream_reader(source, read_size=_BUFFER, read_across_frames=True)
@@ -35,9 +38,13 @@ class Unpacked(io.RawIOBase):
 
     def readinto(self, into: Any) -> int:
         try:
-            return self._reader.readinto(into)
+            count: int = self._reader.readinto(into)
         except zstandard.ZstdError as error:
             raise OSError(errno.EILSEQ, f"not zstd: {error}") from None
+        self._left -= count
+        if self._left < 0:
+            raise OSError(errno.EFBIG, f"unpacks to more than {_TIMES} times its size")
+        return count
 
     def close(self) -> None:
         super().close()
@@ -70,7 +77,7 @@ class _Source:
 
 _MAGIC = 0xFD2FB528
 _SKIPPED, _ANY = 0x184D2A50, 0xFFFFFFF0
-_MOST = 18  # bytes of a frame's header
+_HEADER = 18  # bytes of a frame's header
 # Kinds of blocks; the first holds its bytes as they are, the last is reserved.
 _RLE, _PACKED = 1, 2
 
@@ -85,7 +92,7 @@ def end_early(file: int, size: int) -> bool:
 
 def _after_frame(file: int, at: int, size: int) -> int:
     """Return the end of the frame at ``at``, which may be past the file's end; -1 if there is no frame."""
-    head = os.pread(file, _MOST, at)
+    head = os.pread(file, _HEADER, at)
     magic = int.from_bytes(head[:4], "little")
     if len(head) < 6:
         return size + 1

@@ -132,6 +132,8 @@ class Blocks:
         # What is said, in the order in which it began: a function, or a block, whose fields grow.
         self._said: list[Callable[[], None]] = []
         self._blocks: dict[str, Record] = {}
+        # Step → the pieces in which its text came; joined in the end, since adding to a text copies it.
+        self._pieces: dict[str, list[str]] = {}
 
     def say(self, add: Callable[[], None]) -> None:
         """Add what ``add`` adds to the session after the blocks so far."""
@@ -146,14 +148,16 @@ class Blocks:
             return
         step = f"{kind == 'AgentThoughtBlockUpdatedEvent'} {string(given.get('stepId')) or name}"
         if step not in self._blocks:
-            block = self._blocks[step] = {}
-            self._said.append(lambda: self._block(block, name, at))
-        block = self._blocks[step]
+            self._blocks[step], self._pieces[step] = {}, []
+            self._said.append(lambda: self._block(step, name, at))
+        block, pieces = self._blocks[step], self._pieces[step]
         # A block that has ended is sent again as it was, or without an end.
         if block.get("status") not in _ENDS or given.get("status") in _ENDS:
-            piece = string(given.get("textChunk"))
-            text = {"text": string(block.get("text")) + piece} if piece else {}
-            block.update({key: value for key, value in given.items() if value is not None}, kind=kind, **text)
+            if piece := string(given.get("textChunk")):
+                pieces.append(piece)
+            elif given.get("text") is not None:
+                pieces.clear()
+            block.update({key: value for key, value in given.items() if value is not None}, kind=kind)
 
     def finish(self) -> None:
         """Add all that was said to the session."""
@@ -163,9 +167,10 @@ class Blocks:
             except BROKEN as error:
                 self._reading.broken(error)
 
-    def _block(self, block: Record, name: str, at: str) -> None:
+    def _block(self, step: str, name: str, at: str) -> None:
         """Add a block as it was in the end."""
-        session, kind, text = self._session, block["kind"], string(block.get("text"))
+        session, block = self._session, self._blocks[step]
+        kind, text = block["kind"], string(block.get("text")) + "".join(self._pieces[step])
         if kind == "AgentThoughtBlockUpdatedEvent":
             session.thought(text, at, name)
         elif kind == "MarkdownBlockUpdatedEvent":

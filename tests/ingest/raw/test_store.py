@@ -37,6 +37,12 @@ def test_what_is_no_zstd_is_an_error_of_the_file(tmp_path: Path) -> None:
         DISK.load(str(tmp_path / "x.zst"))
 
 
+def test_a_journal_that_is_a_bomb_is_refused_while_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.zstd").write_bytes(zstandard.compress(b"\n" * 100_000_000))
+    with DISK.open(str(tmp_path / "x.jsonl.zstd")) as raw, pytest.raises(OSError, match="200 times its size"):
+        raw.lines.read()
+
+
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb.zst").write_bytes(zstandard.compress(b"\0" * 10_000_000))
     with pytest.raises(OSError, match="larger than 1 MB"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -122,6 +123,14 @@ def test_a_task_shows_each_block_as_it_was_in_the_end(home: Home, tmp_path: Path
     _, body = document(home, "jetbrains__t1")
     assert roles(body) == ["user", "assistant", "user", "assistant"]
     assert body.index("I run it.") < body.index("- terminal: npm test\n  ! 1 failed") < body.index("lock.py")
+
+
+def test_a_text_in_many_pieces_takes_no_more_time_than_its_length(home: Home, tmp_path: Path) -> None:
+    piece = block("MarkdownBlockUpdatedEvent", "1", textChunk="walrus " * 500)
+    task(tmp_path / "t.events", *[piece] * 6_000)
+    began = time.process_time()
+    assert ingest(home, "jetbrains", tmp_path).ingested == 1
+    assert time.process_time() - began < 5
 
 
 def test_a_task_is_left_to_the_source_that_reads_its_agents_own_session(home: Home, tmp_path: Path) -> None:
