@@ -16,7 +16,10 @@ BEGIN
   EXECUTE format('GRANT UPDATE (trust, code_share, policy, pushed_at) ON units TO %s', team);
   EXECUTE format('GRANT DELETE ON units TO %s', team);
   EXECUTE format('GRANT INSERT, UPDATE, DELETE ON grants TO %s', team);
-  EXECUTE format('GRANT INSERT, DELETE ON documents, passages, embedded, vectors TO %s', team);
+  EXECUTE format('GRANT INSERT, DELETE ON passages, embedded, vectors TO %s', team);
+  -- Not the id: who chooses one learns which there are, and takes those of later pushes.
+  EXECUTE format('GRANT INSERT (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts, '
+    'passages, tokens, title_terms), DELETE ON documents TO %s', team);
   EXECUTE format('GRANT UPDATE (policy, device, pushed_at) ON documents TO %s', team);
   EXECUTE format('GRANT INSERT (provider, model, dimensions, fingerprint, layout) ON spaces TO %s', team);
   EXECUTE format('GRANT INSERT (owner, digest), DELETE ON tombstones TO %s', team);

@@ -198,6 +198,9 @@ _DOCUMENT = (
 )
 
 
+_CHOSEN = "OVERRIDING SYSTEM VALUE"
+
+
 def _document(date: int = 1, ended: int = 2, fields: str = "{{}}", starts: str = "", tokens: int = 0) -> str:
     return _DOCUMENT.format(date=date, ended=ended, fields=fields, starts=starts, tokens=tokens)
 
@@ -230,6 +233,29 @@ def test_no_member_writes_what_breaks_the_questions_of_others(space: Space, stat
         ).fetchone()
         assert row is not None
         assert _attempt(mira, statement.format(unit=unit, document=document, space=row[0])) in ("23514", "BR004")
+
+
+@pytest.mark.parametrize(
+    ("statement", "state"),
+    [
+        ("INSERT INTO passages VALUES ({document}, 0, {unit}, 1, '', '')", "23503"),
+        ("INSERT INTO embedded VALUES ({document}, {space}, {unit}, 1)", "23503"),
+        ("INSERT INTO vectors VALUES ({space}, {document}, 0, {unit}, 0, 0, 1, '[1,2,3]')", "23503"),
+        (_document().replace("(unit,", "(id, unit,").replace("VALUES (", f"{_CHOSEN} VALUES ({{document}}, "), "42501"),
+    ],
+)
+def test_no_error_says_whether_a_hidden_row_is_there(space: Space, statement: str, state: str) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira)
+        hidden, own = _put(mira, unit, "a.md", "amber lamp"), _unit(leo)
+        number = writing.ensure_space(mira, Vectors(1, "p", "m", 3, "f", "l", "t"))
+        mira.execute("INSERT INTO embedded VALUES (%s, %s, %s, 1)", (hidden, number, unit))
+        mira.execute("INSERT INTO vectors VALUES (%s, %s, 0, %s, 0, 0, 1, '[1,2,3]')", (number, hidden, unit))
+        for document in (hidden, hidden + 1_000):
+            assert _attempt(leo, statement.format(unit=own, document=document, space=number)) == state
 
 
 def test_the_clock_of_the_server_says_when_a_member_pushed(space: Space) -> None:
