@@ -116,6 +116,10 @@ class Turns:
             return 0
         if not self.text.endswith("?", begin, line_end(self.text, begin)):
             return 0
+        return self.opening(turn)
+
+    def opening(self, turn: int) -> int:
+        """Return the first line of a turn that is not empty, or the turn's end."""
         begin = line_end(self.text, self.starts[turn]) + 1
         while begin < self.ends[turn] and self.text.startswith("\n", begin):
             begin += 1

@@ -385,6 +385,8 @@ class _Session(Turns):
 
     def lines_between(self, start: int, end: int) -> Iterator[int]:
         """Yield the beginnings of the lines of a passage that say something."""
+        if start >= end:
+            return  # after a call that ends the text, a conclusion begins behind it
         begin = start if start == 0 or self.text[start - 1] == "\n" else self.text.find("\n", start, end) + 1 or end
         begin = max(begin, self.starts[0])
         while begin < end:
@@ -400,7 +402,9 @@ class _Session(Turns):
         if answer := self.answer(begin):
             yield answer
         if "decision" in kinds and turn + 1 < len(self.starts) and self.roles[turn + 1] == "user":
-            yield from self._opening(turn + 1)
+            opening = self.opening(turn + 1)
+            if opening < self.ends[turn + 1]:
+                yield opening
         count = 0
         while stop + 1 < self.ends[turn] and count < 2:
             following = stop + 1
@@ -414,24 +418,12 @@ class _Session(Turns):
             yield following
             count += 1
 
-    def _opening(self, turn: int) -> Iterator[int]:
-        """Yield the first line of a turn that says something."""
-        begin = line_end(self.text, self.starts[turn]) + 1
-        while begin < self.ends[turn] and self.text.startswith("\n", begin):
-            begin += 1
-        if begin < self.ends[turn]:
-            yield begin
-
     def result(self, prompt: int) -> Iterator[int]:
         """Yield the first lines of what an exchange ends with."""
-        begin, end = self.outcome(prompt)
-        count = 0
-        while begin < end and count < _RESULT:
-            stop = line_end(self.text, begin)
-            if stop - begin > 3:
-                yield begin
-                count += 1
-            begin = stop + 1
+        for count, begin in enumerate(self.lines_between(*self.outcome(prompt))):
+            if count == _RESULT:
+                return
+            yield begin
 
     def _command(self, begin: int) -> str:
         """Return the command of a call of a shell or of a shell's history, "" if the line is none."""

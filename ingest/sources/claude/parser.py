@@ -37,6 +37,7 @@ from ingest.sources.claude.user_text import (
     agent_words,
     channel_words,
     extract_user_text,
+    is_by_other,
     mailbox_words,
     outcome,
 )
@@ -65,7 +66,7 @@ _DROPPED_SYSTEM = KNOWN.words("dropped_system")
 _DROPPED_ATTACHMENTS = KNOWN.words("dropped_attachments")
 _DROPPED_USER_BLOCKS = KNOWN.words("dropped_user_blocks")
 _DROPPED_ASSISTANT_BLOCKS = KNOWN.words("dropped_assistant_blocks")
-_MACHINES, _AGENTS, _OTHER_ORIGINS = KNOWN.words("machines"), KNOWN.words("agents"), KNOWN.words("other_origins")
+_MACHINES, _AGENTS = KNOWN.words("machines"), KNOWN.words("agents")
 _RECORD = KNOWN.words("record")
 _FIELDS = {kind: _RECORD | fields for kind, fields in KNOWN.fields("fields").items()}
 _MESSAGE, _BLOCKS = KNOWN.words("message"), KNOWN.fields("blocks")
@@ -479,7 +480,7 @@ class ClaudeSession(SessionBuilder):
         by = string(origin.get("kind"))
         is_meta = bool(record.get("isMeta") or record.get("turnCompanion")) and by != "channel"
         is_machines = is_meta or by in _MACHINES
-        is_by_other = not by and _is_by_other(record)
+        is_others = not by and is_by_other(record)
         typed: list[str] = []
         for block in blocks(message.get("content")):
             kind = block.get("type")
@@ -495,7 +496,7 @@ class ClaudeSession(SessionBuilder):
                     self.teammate(agent_words(text, origin), at, uuid)
                 elif not is_machines:
                     found = extract_user_text(text)
-                    typed.append(self.pieces(found.by_teammate() if is_by_other else found, at, uuid))
+                    typed.append(self.pieces(found.by_teammate() if is_others else found, at, uuid))
             elif kind not in _DROPPED_USER_BLOCKS:
                 unknown.append((f"user block {one_line(str(kind), 60)}", block))
         if words := paragraphs(*typed):
@@ -587,12 +588,6 @@ class ClaudeSession(SessionBuilder):
 
 def _names(value: Any) -> set[str]:
     return {name for each in value if (name := string(each))} if type(value) is list else set()
-
-
-def _is_by_other(record: dict[str, Any]) -> bool:
-    """Return True if a scheduled task or another session wrote a prompt."""
-    source = record.get("promptSource")
-    return source == "system" or (not source and record.get("turnOrigin") in _OTHER_ORIGINS)
 
 
 def _check(what: str, found: dict[str, Any], known: frozenset[str], unknown: Unknown) -> None:

@@ -42,6 +42,7 @@ _POINTER = re.compile(r"(?:Read the output file to retrieve the result|Full tran
 _DIRECTIVE = "Your directive:"
 # Sentences of the harness. A person may begin alike, so a sentence counts only if it is the whole text.
 _SENTENCES = KNOWN.pattern("sentences")
+_OTHER_ORIGINS = KNOWN.words("other_origins")
 _GOAL = 'A session-scoped Stop hook is now active with condition: "'
 _GOAL_GOES_ON = '". Briefly acknowledge the goal'
 _CONTINUED = "This session is being continued from a previous conversation that ran out of context."
@@ -182,6 +183,12 @@ def mailbox_words(messages: Any) -> str:
             if said and not said.startswith("{"):
                 found.append(_named(one_line(string(message.get("from")), 80), said))
     return "\n\n".join(found)
+
+
+def is_by_other(record: dict[str, Any]) -> bool:
+    """Return True if a scheduled task or another session wrote a prompt."""
+    source = record.get("promptSource")
+    return source == "system" or (not source and record.get("turnOrigin") in _OTHER_ORIGINS)
 
 
 def _scheduled(text: str) -> str:
