@@ -178,7 +178,7 @@ def test_a_file_is_followed_from_the_session_that_wrote_it(chromium: Any, stocke
         page = tab.page
         tab.go("/s/brain/tide.md")
         page.locator(".files .state").wait_for()
-        assert page.locator(".files li").inner_text().split() == ["tide.py", "gone"]
+        assert page.locator(".files li").inner_text().split() == ["tide.py", "unknown"]
         page.locator(".files li a").click()
         page.wait_for_url("**/file/code/ferry/tide.py")
         page.locator(".deeds a").first.click()
