@@ -146,6 +146,8 @@ def read(path: str, raw: RawStore, entries: Entries, foreign: str, judge: Judge 
             if len(held) == _MOST:
                 reading.fail(Failure(path, "too many entries", f"only the first {_MOST:,} are read"))
                 break
+        if not reading.parts and reading.failures:
+            reading.failed = reading.failures[0]  # of this form, and nothing of it could be read
         return b"".join(held)
 
     return whole(path, raw, take, foreign, as_bytes=True)

@@ -420,9 +420,7 @@ class _Session(Turns):
 
     def result(self, prompt: int) -> Iterator[int]:
         """Yield the first lines of what an exchange ends with."""
-        for count, begin in enumerate(self.lines_between(*self.outcome(prompt))):
-            if count == _RESULT:
-                return
+        for _, begin in zip(range(_RESULT), self.lines_between(*self.outcome(prompt)), strict=False):
             yield begin
 
     def _command(self, begin: int) -> str:

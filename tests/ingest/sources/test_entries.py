@@ -195,6 +195,12 @@ def test_a_damaged_event_costs_no_other(home: Home, tmp_path: Path) -> None:
     assert any(b"Oil" in data for data in documents(home).values())
 
 
+def test_a_calendar_with_damaged_events_alone_is_a_failure(home: Home, tmp_path: Path) -> None:
+    calendar(tmp_path / "a.ics", event("UID:e1", "DTSTART:notadate", "SUMMARY:Sing"))
+    ledger = ingest(home, "calendar", tmp_path)
+    assert (ledger.failed_files, ledger.skipped) == (1, {})
+
+
 def test_events_without_an_end_take_no_more_time_than_their_length(home: Home, tmp_path: Path) -> None:
     oil = event("UID:e2", "DTSTART:20260428T091400Z", "SUMMARY:Oil")
     calendar(tmp_path / "a.ics", *["BEGIN:VEVENT\r\nUID:e"] * 60_000, oil)
