@@ -191,6 +191,8 @@ def _join(args: Args, context: Context) -> dict[str, Any]:
     from runtime.team.push import CONNECT_S
 
     engine = _engine(args, context)
+    # Members whose documents never advise stay so.
+    engine.evidence = tuple(config.load(context.home).section("engine").get("evidence") or ())
     kept = ""
     if args.password_file:
         kept = passwords.store(engine, _first_line(args.password_file))

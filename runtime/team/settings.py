@@ -23,12 +23,15 @@ _SECTION = "engine:"
 def written(engine: Engine) -> str:
     """Return the section as it is written."""
     dsn = engine.dsn.replace("'", "''")
-    lines = (
+    lines = [
         f"{_SECTION}  # the team's store: docs/team.md",
         f"kind: {engine.kind}",
         f"dsn: '{dsn}'",
         f"space: {engine.space}",
-    )
+    ]
+    if engine.evidence:
+        names = ("'" + name.replace("'", "''") + "'" for name in engine.evidence)
+        lines.append(f"evidence: [{', '.join(names)}]")
     return "\n  ".join(lines) + "\n"
 
 
