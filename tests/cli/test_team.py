@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.postgres import Server, Space
-from core.config import FILE
+from core.config import FILE, load
 from core.home import Home
 from qmd.team import connection
 from tests.conftest import Brain
@@ -94,6 +94,16 @@ def test_a_team_is_made_joined_and_left(team: Team) -> None:
     assert team.run("leo", "status")["collections"] == []
     assert [each["name"] for each in team.run("ada", "members")["members"]] == ["ada", "leo"]
     assert not any("secret of" in each for each in team.said)
+
+
+def test_joining_again_keeps_the_members_that_never_advise(team: Team) -> None:
+    team.joined("mira")
+    file = Path(team.home("mira").path(FILE))
+    file.write_text(file.read_text() + "  evidence: [leo, 'o''hara']\n")
+    team.run("mira", "join", "--dsn", team.place.dsn("mira"), "--space", team.place.name)
+    engine = load(team.home("mira")).engine
+    assert engine is not None
+    assert engine.evidence == ("leo", "o'hara")
 
 
 def test_a_member_gets_a_role_whose_password_only_the_file_has(team: Team, tmp_path: Path) -> None:
