@@ -103,9 +103,11 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
 
         def look() -> tuple[list[Hit], set[str], list[tuple[Hit, list[dict[str, Any]]]]]:
             decided: list[Hit] = []
-            for kind in TYPES:
+            # Without a statement nothing is searched: that takes as long as with hits.
+            are_any = searcher.others or catalogue.has_value(connection, "type", TYPES)
+            for kind in TYPES if noted and are_any else ():
                 filters = Filters(noted, fields=(("type", "=", kind), *fields))
-                decided += _searched(searcher, topic, filters)
+                decided += searcher.search(topic, limit=_CANDIDATES, filters=filters)
             found = _followed(searcher, noted, _about(decided))
             there = {identity for hit in found if (identity := hit.field("session_id"))}
             newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
