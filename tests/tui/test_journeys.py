@@ -16,7 +16,7 @@ from core.text import printable
 from runtime.capture import entries
 from tests.runtime.index_fixture import Shelf
 from tests.tui.driving import Keys, drive, pane, plain, said, screen, see, until
-from tests.web.test_views import SESSION
+from tests.web.site import SESSION
 from tui.day import Day
 from tui.dialogs import Help, Note
 from tui.memory import Memory

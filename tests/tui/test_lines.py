@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from core.text import printable
 from runtime.explaining import reading
-from tests.web.test_views import SESSION
+from tests.web.site import SESSION
 from tui import lines
 
 _BREAKS = "\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"

@@ -16,6 +16,32 @@ from web.access import Access
 from web.app import Site
 
 PORT = 7717
+NOON = 1_773_316_800  # 2026-03-12 12:00 UTC
+# A session of that moment.
+SESSION = """## [1] user · 2026-03-12 12:00
+
+Why does the tide table
+lose a row?
+
+## [2] assistant · 2026-03-12 12:01
+
+I look at the **parser**.
+
+- Bash: pytest -k tide  # run the tests
+  ! Exit code 1
+  ! KeyError: 'low'
+- Edit: /code/ferry/tide.py (1 edit)
+
+The low tide has no row:
+
+```diff
+-rows[low]
++rows.get(low)
+```
+
+### reasoning
+
+Two readers, one writer."""
 
 
 class Browser:

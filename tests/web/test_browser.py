@@ -17,8 +17,7 @@ from runtime.injections import ledger
 from tests.cli.test_web import get, serving
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import cases
-from tests.web.site import document, write_run
-from tests.web.test_views import SESSION
+from tests.web.site import SESSION, document, write_run
 
 driver = pytest.importorskip("playwright.sync_api", reason="no playwright: make dev")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -17,62 +17,9 @@ from runtime.capture.capture import capture
 from runtime.explaining import activity
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import Judge
-from tests.web.site import PORT, Browser, write_run
+from tests.web.site import NOON, PORT, Browser, write_run
 from web.access import Access
 from web.app import Site
-
-_NOON = 1_773_316_800  # 2026-03-12 12:00 UTC
-SESSION = """## [1] user · 2026-03-12 12:00
-
-Why does the tide table
-lose a row?
-
-## [2] assistant · 2026-03-12 12:01
-
-I look at the **parser**.
-
-- Bash: pytest -k tide  # run the tests
-  ! Exit code 1
-  ! KeyError: 'low'
-- Edit: /code/ferry/tide.py (1 edit)
-
-The low tide has no row:
-
-```diff
--rows[low]
-+rows.get(low)
-```
-
-### reasoning
-
-Two readers, one writer."""
-
-
-@pytest.fixture
-def stocked(home: Home) -> Shelf:
-    shelf = Shelf(home)
-    common: dict[str, Any] = {"source": "claude", "project": "/code/ferry"}
-    shelf.put(
-        "brain", "tide.md", SESSION, date=_NOON, ended=_NOON + 3600, title="The tide table", session_id="tide", **common
-    )
-    shelf.put("brain", "agent-1.md", "## [1] task\n\nlook", date=_NOON, parent="tide", agent_id="1", **common)
-    decided = "## Decisions\n\n- Keep tide rows. [1]"
-    shelf.put("distilled", "tide.md", decided, date=_NOON, source_uri="qmd://brain/tide.md")
-    shell = "## [1] command · 2026-03-12 13:00\n\n- 13:00:05 $ make *_tide_*\n- 13:01:00 $ git push"
-    typed: dict[str, Any] = {"source": "shell", "session_id": "2026-03-12", "commands": 2}
-    shelf.put("brain", "shell__2026-03-12.md", shell, date=_NOON + 3605, **typed)
-    commits = "## 14:30 tide: keep the low row\n\n`abc` · Ana\n\n## 15:00 tide: test it\n"
-    day: dict[str, Any] = {"project": "/code/ferry", "commits": 2, "session_id": "ferry:2026-03-12"}
-    shelf.put("git", "ferry/2026-03-12.md", commits, date=_NOON + 5400, ended=_NOON + 7200, **day)
-    visits = "## 09:14–10:02\n\n- 09:14 search: tide tables · example.org\n  https://example.org/?q=tide\n"
-    seen: dict[str, Any] = {"visits": 1, "time_zone": "Europe/Berlin", "session_id": "2026-03-12"}
-    shelf.put("chrome-history", "2026-03-12.md", visits, date=_NOON - 13_560, source="chrome", **seen)
-    return shelf
-
-
-@pytest.fixture
-def browser(stocked: Shelf) -> Browser:
-    return Browser(stocked.home)
 
 
 def test_search_is_what_ask_answers(stocked: Shelf, browser: Browser) -> None:
@@ -99,7 +46,7 @@ def test_a_facet_narrows_the_search(browser: Browser) -> None:
 
 def test_a_facet_with_one_value_says_where_all_hits_are_from(stocked: Shelf, browser: Browser) -> None:
     for number in (1, 2):
-        stocked.put("brain", f"gull-{number}.md", "a gull", date=_NOON + number, source="codex", project="/code/gulls")
+        stocked.put("brain", f"gull-{number}.md", "a gull", date=NOON + number, source="codex", project="/code/gulls")
     page = browser.get("/?q=gull")
     alike = page[page.index("<h2>All of them</h2>") : page.index("</aside>")]
     for value, name in (("codex", "source"), ("gulls", "project"), ("brain", "collection"), ("Mar 2026", "month")):
@@ -118,15 +65,15 @@ def test_without_an_answer_the_page_says_so(browser: Browser) -> None:
 def test_a_hit_says_what_speaks_against_it_and_which_machine_it_is_from(stocked: Shelf, browser: Browser) -> None:
     year = 365 * clock.DAY
     for name, text, written in (
-        ("a", "The request timeout of the ingest client is 30 seconds.", _NOON - year),
-        ("b", "Set the request timeout of the ingest client to 90 seconds.", _NOON),
-        ("c", "Use GraphQL for the partner API.", _NOON - year),
-        ("machines/studio/d", "The request timeout of the beacon is 5 seconds.", _NOON - year),
+        ("a", "The request timeout of the ingest client is 30 seconds.", NOON - year),
+        ("b", "Set the request timeout of the ingest client to 90 seconds.", NOON),
+        ("c", "Use GraphQL for the partner API.", NOON - year),
+        ("machines/studio/d", "The request timeout of the beacon is 5 seconds.", NOON - year),
     ):
         body = f"## [1] user · 2026-01-01 08:00\n\n{text}"
         stocked.put("brain", f"{name}.md", body, date=written, session_id=name[-1], source="claude", project="/srv/api")
     stocked.put(
-        "inbox", "n.md", "Use GraphQL for the partner API.", date=_NOON, session_id="n", source="note",
+        "inbox", "n.md", "Use GraphQL for the partner API.", date=NOON, session_id="n", source="note",
         type="rejected", title="Use GraphQL for the partner API.", project="/srv/api",
     )  # fmt: skip
 
@@ -149,13 +96,13 @@ def test_a_hit_says_what_speaks_against_it_and_which_machine_it_is_from(stocked:
 
 def test_what_happened_on_another_machine_names_it(stocked: Shelf, browser: Browser) -> None:
     place = "machines/studio/far.md"
-    stocked.put("brain", place, "a far tide", date=_NOON + 60, session_id="far", source="claude", title="A far tide")
+    stocked.put("brain", place, "a far tide", date=NOON + 60, session_id="far", source="claude", title="A far tide")
     for path in ("/", "/time/2026-03-12"):
         assert browser.get(path).count("from studio") == 1, path
 
 
 def test_blank_lines_of_a_snippet_are_left_out(stocked: Shelf, browser: Browser) -> None:
-    stocked.put("inbox", "blank.md", "puffins\n\n\nnest\n\nlate", date=_NOON, source="note")
+    stocked.put("inbox", "blank.md", "puffins\n\n\nnest\n\nlate", date=NOON, source="note")
     assert re.search(r"puffins</mark>\nnest\nlate", browser.get("/?q=puffins"))
 
 
@@ -295,27 +242,6 @@ def test_a_project_shows_its_own_year(stocked: Shelf, browser: Browser) -> None:
     browser.get("/project/", 400)
 
 
-def test_health_shows_the_last_examination_and_how_fast_answers_are(home: Home, browser: Browser) -> None:
-    assert browser.json("/health.json")["doctor"] == {"at": None, "findings": []}
-    log = Path(home.logs, "doctor.log")
-    log.write_text(
-        "2026-03-11T09:00:00Z error old-fault: gone  fix: none\n"
-        "2026-03-12T09:00:00Z warning backup-old: the last backup is 40 days old  fix: brain backup --to <DIR>\n"
-    )
-    telemetry.record(home, "ask", "terminal", latency_ms=12.0, exit_code=0, n_hits=1)
-    found = browser.json("/health.json")
-    assert found["doctor"]["at"] == "2026-03-12T09:00:00Z"
-    assert [(each["id"], each["fix"]) for each in found["doctor"]["findings"]] == [
-        ("backup-old", "brain backup --to <DIR>")
-    ]
-    assert found["stats"]["commands"]["ask"]["p50_ms"] == 12.0
-    page = browser.get("/health")
-    assert "brain backup --to &lt;DIR&gt;" in page
-    assert "12 ms" in page
-    log.write_text("2026-03-13T09:00:00Z healthy: 60 checks\n")
-    assert "Healthy at" in browser.get("/health")
-
-
 def test_a_trace_leads_to_the_raw_record(browser: Browser) -> None:
     assert "No raw file is recorded" in browser.get("/trace/brain/tide.md")
     found = browser.json("/trace/brain/tide.md.json?line=10")
@@ -339,7 +265,7 @@ def test_a_question_is_recorded_and_typing_is_not(home: Home, browser: Browser) 
 
 def test_a_secret_of_an_older_policy_is_not_shown(stocked: Shelf) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    stocked.put("brain", "old.md", f"## [1] user\n\nthe key is {token} for tides", date=_NOON)
+    stocked.put("brain", "old.md", f"## [1] user\n\nthe key is {token} for tides", date=NOON)
     stocked.sql("UPDATE brain_facts SET policy = 0")
     browser = Browser(stocked.home)
     for path in ("/s/brain/old.md", "/s/brain/old.md?line=6", "/?q=key+tides", "/s/brain/old.md.json"):
@@ -350,7 +276,7 @@ def test_a_secret_of_an_older_policy_is_not_shown(stocked: Shelf) -> None:
 
 def test_facets_count_every_match_and_not_the_hits_alone(stocked: Shelf, browser: Browser) -> None:
     for number in range(25):
-        stocked.put("brain", f"gull-{number}.md", "a gull", date=_NOON, source="codex", project=f"/code/p{number % 2}")
+        stocked.put("brain", f"gull-{number}.md", "a gull", date=NOON, source="codex", project=f"/code/p{number % 2}")
     found = browser.json("/search.json?q=gull&n=5")
     assert len(found["hits"]) == 5
     assert found["facets"]["source"] == [{"value": "codex", "count": 25}]
@@ -364,7 +290,7 @@ def test_facets_count_every_match_and_not_the_hits_alone(stocked: Shelf, browser
 
 def test_projects_of_one_name_are_told_apart(stocked: Shelf, browser: Browser) -> None:
     for folder in ("/a/gulls", "/b/gulls"):
-        stocked.put("brain", f"{folder[1]}-gull.md", "a gull", date=_NOON, source="codex", project=folder)
+        stocked.put("brain", f"{folder[1]}-gull.md", "a gull", date=NOON, source="codex", project=folder)
     page = browser.get("/?q=gull")
     assert "<span>a/gulls</span>" in page
     assert "<span>b/gulls</span>" in page
@@ -372,7 +298,7 @@ def test_projects_of_one_name_are_told_apart(stocked: Shelf, browser: Browser) -
 
 def test_a_changed_index_is_seen_by_the_next_question(stocked: Shelf, browser: Browser) -> None:
     assert browser.json("/search.json?q=cormorant")["hits"] == []
-    stocked.put("brain", "late.md", "a cormorant", date=_NOON)
+    stocked.put("brain", "late.md", "a cormorant", date=NOON)
     assert len(browser.json("/search.json?q=cormorant")["hits"]) == 1
 
 
@@ -421,47 +347,10 @@ def test_the_history_of_recall_is_drawn(home: Home, browser: Browser) -> None:
     browser.get("/eval?measure=vibes", 400)
 
 
-def test_health_counts_who_asked_in_vain_and_what_lies_on_disk(home: Home, browser: Browser) -> None:
-    telemetry.record(home, "ask", "mcp", latency_ms=9.0, exit_code=67, n_hits=0, lexical_pending=3)
-    telemetry.record(home, "ask", "terminal", latency_ms=9.0, exit_code=0, n_hits=1)
-    found = browser.json("/health.json")
-    assert found["stats"]["asks"]["by_surface"]["mcp"] == {"count": 1, "no_hits": 1}
-    assert found["disk"]["index"] > 0
-    assert {each["name"]: each["documents"] for each in found["collections"]} == found["documents"]
-    assert found["expiry"]["unarchived"] == 0
-    page = browser.get("/health")
-    assert 'class="lexical"' in page
-    assert Judge(page).faults == []
-
-
-def test_health_counts_documents_by_week(stocked: Shelf, browser: Browser) -> None:
-    before = {each["name"]: sum(each["weeks"]) for each in browser.json("/health.json")["collections"]}
-    stocked.put("brain", "new.md", "gulls", date=clock.now() - 3600)
-    after = {each["name"]: each["weeks"] for each in browser.json("/health.json")["collections"]}
-    assert sum(after["brain"]) == before["brain"] + 1
-    assert after["brain"][-1] == 1
-
-
-def test_health_shows_how_fresh_each_collection_was_week_by_week(home: Home, browser: Browser) -> None:
-    shelf, today = Shelf(home), clock.now()
-    for days in (200, 40, 38, 2):
-        shelf.put("brain", f"{days}.md", "gulls", date=today - days * clock.DAY)
-    shelf.put("kb-raw", "young.md", "terns", date=today - 10 * clock.DAY)
-    shelf.put("inbox", "undated.md", "a note")
-    ages = {each["name"]: each["ages"] for each in browser.json("/health.json")["collections"]}
-    assert ages["brain"][0] == 200 - 25 * 7, "of the document that is older than half a year"
-    assert ages["brain"][-6:] == [3, 10, 17, 24, 31, 2]
-    assert ages["kb-raw"] == [*[None] * 24, 3, 10]
-    assert ages["inbox"] == [None] * 26
-    page = browser.get("/health")
-    assert "<title>newest: 2 days old</title>" in page
-    assert Judge(page).faults == []
-
-
 def test_what_was_distilled_is_not_counted_again(stocked: Shelf, browser: Browser) -> None:
     before = browser.json("/time.json?year=2026")["days"]
     distilled: dict[str, Any] = {"source": "shell", "commands": 2, "distiller": "extractive/6"}
-    stocked.put("distilled", "shell__2026-03-12.md", "## Goals\n\n- Make tides. [1]", date=_NOON, **distilled)
+    stocked.put("distilled", "shell__2026-03-12.md", "## Goals\n\n- Make tides. [1]", date=NOON, **distilled)
     assert browser.json("/time.json?year=2026")["days"] == before
 
 
@@ -501,7 +390,7 @@ def test_why_also_lists_what_sessions_decided(stocked: Shelf, browser: Browser) 
     said = (
         "## [1] assistant · 2026-03-12 12:00\n\n- AskUserQuestion: Which store? [SQLite | Postgres]\n  answer: SQLite\n"
     )
-    stocked.put("brain", "asked.md", said, date=_NOON, source="claude", project="/code/ferry", turns=1)
+    stocked.put("brain", "asked.md", said, date=NOON, source="claude", project="/code/ferry", turns=1)
     (statement,) = browser.json("/why.json")["statements"]
     assert (statement["text"], statement["uri"]) == ("Which store? → SQLite", "qmd://brain/asked.md")
     page = browser.get("/why")
@@ -512,7 +401,7 @@ def test_why_also_lists_what_sessions_decided(stocked: Shelf, browser: Browser) 
 
 def test_what_distillation_saw_is_no_refusal(stocked: Shelf, browser: Browser) -> None:
     body = "## Rejected approaches\n\n- Redis for `tides`. Why: one process is enough. [2]\n"
-    stocked.put("distilled", "tide.md", body, date=_NOON, source_uri="qmd://brain/tide.md", distiller="extractive/6")
+    stocked.put("distilled", "tide.md", body, date=NOON, source_uri="qmd://brain/tide.md", distiller="extractive/6")
     (statement,) = browser.json("/why.json")["statements"]
     assert (statement["type"], statement["trust"]) == ("rejected", "distilled")
     page = browser.get("/why")
@@ -541,8 +430,8 @@ def test_a_home_without_an_index_says_how_to_begin(home: Home) -> None:
 
 
 def test_hits_that_answer_less_clearly_are_set_apart(stocked: Shelf, browser: Browser) -> None:
-    stocked.put("brain", "clear.md", "the cormorant dives `deep` for **herring**", date=_NOON, title="Cormorant dives")
-    stocked.put("brain", "unclear.md", "words " * 400 + "cormorant", date=_NOON, title="Another")
+    stocked.put("brain", "clear.md", "the cormorant dives `deep` for **herring**", date=NOON, title="Cormorant dives")
+    stocked.put("brain", "unclear.md", "words " * 400 + "cormorant", date=NOON, title="Another")
     question = "cormorant dives deep herring"
     found = stocked.ask(question, limit=10, literal=True)
     assert 0 < found["clear"] < len(found["hits"])
@@ -552,23 +441,12 @@ def test_hits_that_answer_less_clearly_are_set_apart(stocked: Shelf, browser: Br
     assert "<mark>cormorant</mark> dives" not in browser.get("/?q=zeppelin")
 
 
-def test_health_shows_what_it_can_without_an_index(home: Home) -> None:
-    browser = Browser(home)
-    page = browser.get("/health", 503)
-    assert Judge(page).faults == []
-    assert "cannot be read" in page
-    assert 'data-copy="brain index"' in page
-    found = browser.json("/health.json", 503)
-    assert (found["ok"], found["error"], found["freshness"]) == (False, "qmd_missing", None)
-    assert found["stats"]["asks"]["count"] == 0
-
-
 def test_many_commands_in_a_row_are_folded(stocked: Shelf, browser: Browser) -> None:
     assert '<details class="run">' not in browser.get("/time/2026-03-12")
     typed = "\n".join(f"- 17:0{number}:00 $ make {number}" for number in range(6))
     shell = f"## [1] command · 2026-03-12 17:00\n\n{typed}"
     fields: dict[str, Any] = {"source": "shell", "session_id": "evening", "commands": 6}
-    stocked.put("brain", "shell__evening.md", shell, date=_NOON + 18_000, ended=_NOON + 18_400, **fields)
+    stocked.put("brain", "shell__evening.md", shell, date=NOON + 18_000, ended=NOON + 18_400, **fields)
     page = browser.get("/time/2026-03-12")
     assert Judge(page).faults == []
     assert page.count('<details class="run">') == 1
@@ -576,7 +454,7 @@ def test_many_commands_in_a_row_are_folded(stocked: Shelf, browser: Browser) -> 
 
 
 def test_a_line_that_no_screen_could_hold_is_shown_in_part(stocked: Shelf, browser: Browser) -> None:
-    stocked.put("brain", "one.md", f"## [1] user · 2026-03-12 12:00\n\n{'x' * 300_000}", date=_NOON, source="claude")
+    stocked.put("brain", "one.md", f"## [1] user · 2026-03-12 12:00\n\n{'x' * 300_000}", date=NOON, source="claude")
     page = browser.get("/s/brain/one.md")
     assert len(page) < 250_000
     assert re.search(r"\(100,00\d more characters\)", page)
@@ -585,7 +463,7 @@ def test_a_line_that_no_screen_could_hold_is_shown_in_part(stocked: Shelf, brows
 
 def test_a_session_with_more_prompts_than_are_listed_says_so(stocked: Shelf, browser: Browser) -> None:
     talk = "\n\n".join(f"## [{turn}] user · 2026-03-12 10:00\n\nturn {turn}" for turn in range(1, 402))
-    stocked.put("brain", "many.md", talk, date=_NOON, source="claude", session_id="many")
+    stocked.put("brain", "many.md", talk, date=NOON, source="claude", session_id="many")
     assert "<summary>401 prompts, 134 of them listed</summary>" in browser.get("/s/brain/many.md")
 
 
@@ -603,7 +481,7 @@ def test_views_are_counted_beforehand_until_the_site_is_closed(stocked: Shelf, m
     site.prepare()
     site.prepare()
     assert listed == ["projects"]
-    stocked.put("brain", "late.md", "a gull", date=_NOON)
+    stocked.put("brain", "late.md", "a gull", date=NOON)
     site.close()
     site.prepare()
     assert listed == ["projects"]
