@@ -52,7 +52,7 @@ def team(context: CheckContext) -> Iterator[Finding]:
                 "add sslmode=verify-full to the DSN: docs/team.md",
             )
         # A server that hangs after it has let the member in must not keep the doctor.
-        yield from within(_CONNECT_S, lambda: list(_examined(server)), "the team's server did not answer in time")
+        yield from within(_CONNECT_S, lambda: list(_examined(server)), connection.LATE)
 
 
 def _examined(server: Any) -> Iterator[Finding]:

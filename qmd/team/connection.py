@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OLDER_POLICY, FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE = "BR001", "BR002", "BR003", "BR004"
 SERVICE = "brain-team"
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
-_LATE = "the team's server did not answer in time"
+LATE = "the team's server did not answer in time"
 _INSTALL = "pip install 'brain-memory[team]'"
 # Seconds after which the server is told again that a member is there.
 _SEEN_S = 86_400
@@ -119,7 +119,7 @@ def connect(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
         return made
 
     try:
-        return within(timeout_s, call, _LATE, lambda: late.append(True))
+        return within(timeout_s, call, LATE, lambda: late.append(True))
     except driver.Error as error:
         raise translated(error) from None
 
@@ -138,7 +138,7 @@ def _open(engine: Engine, timeout_s: float, *, read_only: bool) -> psycopg.Conne
             connection.execute("SET default_transaction_read_only = on")
 
     # A server that hangs does not keep a timeout of its own.
-    return _or_closed(connection, lambda: within(left, prepare, _LATE))
+    return _or_closed(connection, lambda: within(left, prepare, LATE))
 
 
 def _or_closed(connection: psycopg.Connection[Any], call: Callable[[], object]) -> psycopg.Connection[Any]:
@@ -228,7 +228,7 @@ def translated(error: BaseException) -> BaseException:
     said = (error.diag.message_primary or "").strip()
     state = error.sqlstate or ""
     if isinstance(error, errors.QueryCanceled):
-        return EngineTimeout(_LATE)
+        return EngineTimeout(LATE)
     if state == OLDER_POLICY:
         return Refused(f"the space refuses the push: {said}", "update Brain, then: brain index; brain team push")
     if state in (FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE):

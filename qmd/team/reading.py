@@ -50,7 +50,6 @@ _WORKED_ON = (
     "d.fields -> 'synthetic' IS DISTINCT FROM 'true'"
     " AND (d.fields ->> 'parent' IS NULL OR d.fields ->> 'session_id' IS NULL)"
 )
-_LATE = "the team's server did not answer in time"
 _HEX = frozenset("0123456789abcdef")
 # The dates that have a text, from year 1 to year 9999, in epoch seconds.
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
@@ -110,7 +109,9 @@ class TeamStore:
         """Return the rows of a query."""
         try:
             return within(
-                min(self.until - time.monotonic(), threading.TIMEOUT_MAX), lambda: self.read_rows(query, *values), _LATE
+                min(self.until - time.monotonic(), threading.TIMEOUT_MAX),
+                lambda: self.read_rows(query, *values),
+                team.LATE,
             )
         except BrainError as error:
             raise Away(error.message, error.fix) from None
@@ -121,7 +122,7 @@ class TeamStore:
 
         def wait() -> None:
             try:
-                begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), _LATE)
+                begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), team.LATE)
             except BrainError as error:
                 raise Away(error.message, error.fix) from None
 

@@ -15,7 +15,7 @@ from core import clock
 from core.errors import BrainError
 from core.processes.within import Begun
 from qmd.index.terms import Analyzer
-from qmd.team.connection import me, open_reader
+from qmd.team.connection import LATE, me, open_reader
 from qmd.team.reading import Away, TeamStore
 from runtime.asking.ask import Asker
 from runtime.asking.envelope import DOCID_DIGITS, TEAM
@@ -41,7 +41,6 @@ _SHARE, _PATIENCE_S = 0.5, 2.0
 # A server that failed is not asked again for so many seconds by a process that stays.
 _REST_S = 15.0
 _LEAST_S = 0.05
-_LATE = "the team's server did not answer in time"
 _STRICT = "--strict asks your own documents alone"
 
 
@@ -90,7 +89,7 @@ class Team:
             if self._opening is None:
                 raise Away(self._failed[1], "brain team status")
             try:
-                connection, member = self._opening.wait(left, _LATE)
+                connection, member = self._opening.wait(left, LATE)
             except BrainError as error:
                 self.drop(error.message)
                 raise Away(error.message, error.fix) from None
@@ -119,21 +118,13 @@ class Team:
 class TeamAsker(Asker):
     """An Asker that also asks what other members of the team share."""
 
-    def __init__(
-        self,
-        home: Home,
-        config: Config,
-        timeout_s: float | None = None,
-        encoder: Encoder | None = None,
-        *,
-        remember: bool = True,
-        staying: bool = False,
-    ) -> None:
-        super().__init__(home, config, timeout_s, encoder, remember=remember, staying=staying)
-        assert config.engine is not None
-        self._team, self._stores = Team(config.engine), list[TeamStore]()
+    if TYPE_CHECKING:
+        _team: Team
+        _stores: list[TeamStore]
 
     def __enter__(self) -> Asker:
+        assert self.config.engine is not None
+        self._team, self._stores = Team(self.config.engine), []
         self._team.begin(patience(self._timeout_s))
         return super().__enter__()
 

@@ -2,6 +2,8 @@
 -- somebody else put into another schema; @vector@ is the schema of pgvector. docs/team.md explains the tables.
 -- A unit is a collection of one owner, and what members are granted. Every table with content has its unit, and a policy
 -- of row security on it. A member is the role that logged in, `session_user`, whatever SET ROLE says.
+-- A member writes a unit that others read. A row that no client can read, or that no query gets past, would end the
+-- questions of all of them, so the server refuses it.
 
 CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
 
@@ -25,7 +27,7 @@ CREATE TABLE units (
   owner text NOT NULL REFERENCES members ON DELETE CASCADE,
   collection text NOT NULL,
   trust text NOT NULL,
-  code_share real NOT NULL DEFAULT 0,
+  code_share real NOT NULL DEFAULT 0 CHECK (code_share BETWEEN 0 AND 1),
   policy int NOT NULL,
   pushed_at timestamptz,
   -- Kept by the triggers below.
@@ -53,15 +55,16 @@ CREATE TABLE documents (
   path text NOT NULL,
   title text NOT NULL,
   hash text NOT NULL,
-  date bigint NOT NULL,
-  ended bigint NOT NULL,
+  -- Dates that have a text, from year 1 to year 9999.
+  date bigint NOT NULL CHECK (date BETWEEN -62135596800 AND 253402300799),
+  ended bigint NOT NULL CHECK (ended BETWEEN -62135596800 AND 253402300799),
   dated boolean NOT NULL,
-  fields jsonb NOT NULL,
+  fields jsonb NOT NULL CHECK (jsonb_typeof(fields) = 'object'),
   policy int NOT NULL,
   text text NOT NULL,
-  starts bytea NOT NULL,
-  passages int NOT NULL,
-  tokens int NOT NULL,
+  starts bytea NOT NULL CHECK (octet_length(starts) % 4 = 0),
+  passages int NOT NULL CHECK (passages >= 0),
+  tokens int NOT NULL CHECK (tokens >= 0),
   title_terms tsvector NOT NULL,
   pushed_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (unit, path),
@@ -71,14 +74,17 @@ CREATE INDEX documents_ended ON documents (ended DESC);
 CREATE INDEX documents_hash ON documents (hash);
 CREATE INDEX documents_title ON documents USING gin (title_terms) WITH (fastupdate = off);
 
+-- The keys below have the unit, though a document has only one: a key without it is unique over the rows of all members,
+-- and the error of an insert would say whether a hidden document has a passage of this number, or vectors.
 CREATE TABLE passages (
   document bigint NOT NULL,
-  number int NOT NULL,
+  -- -1 is the frontmatter; the client numbers passages and chunks of a document below 2^20.
+  number int NOT NULL CHECK (number BETWEEN -1 AND 1048575),
   unit int NOT NULL,
-  tokens int NOT NULL,
+  tokens int NOT NULL CHECK (tokens >= 0),
   body tsvector NOT NULL,
   words tsvector NOT NULL,
-  PRIMARY KEY (document, number),
+  PRIMARY KEY (document, number, unit),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
 -- A tsvector of a passage has about 2 kB: in the row it is read with it, without a look into another table.
@@ -102,26 +108,28 @@ CREATE TABLE spaces (
   dimensions int NOT NULL CHECK (dimensions BETWEEN 1 AND 4000),
   fingerprint text NOT NULL,
   layout text NOT NULL,
-  UNIQUE (fingerprint, layout, provider, model)
+  -- With the dimensions: who first noted a model with wrong ones would keep the model from all others.
+  UNIQUE (fingerprint, layout, provider, model, dimensions)
 );
 CREATE TABLE embedded (
   document bigint NOT NULL,
   space int NOT NULL REFERENCES spaces ON DELETE CASCADE,
   unit int NOT NULL,
-  chunks int NOT NULL,
-  PRIMARY KEY (document, space),
+  chunks int NOT NULL CHECK (chunks BETWEEN 0 AND 1048576),
+  PRIMARY KEY (document, space, unit),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
 CREATE TABLE vectors (
   space int NOT NULL REFERENCES spaces ON DELETE CASCADE,
   document bigint NOT NULL,
-  seq int NOT NULL,
+  seq int NOT NULL CHECK (seq BETWEEN 0 AND 1048575),
   unit int NOT NULL,
   kind int NOT NULL,
   start int NOT NULL,
   "end" int NOT NULL,
   embedding @vector@.halfvec NOT NULL,
-  PRIMARY KEY (space, document, seq),
+  CHECK (start BETWEEN 0 AND "end"),
+  PRIMARY KEY (space, document, seq, unit),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
 CREATE INDEX vectors_document ON vectors (document);
@@ -252,6 +260,27 @@ BEGIN
 END $$;
 CREATE TRIGGER checked BEFORE INSERT OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION check_document();
 
+-- One vector of other dimensions fails every comparison with the vectors of its space.
+CREATE FUNCTION check_vectors() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM added v JOIN spaces s ON s.id = v.space WHERE @vector@.vector_dims(v.embedding) <> s.dimensions
+  ) THEN
+    RAISE EXCEPTION 'a vector has other dimensions than its space' USING ERRCODE = 'BR004';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER checked AFTER INSERT ON vectors REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION check_vectors();
+
+-- The server's clock says when a member pushed: an infinite date is none that a client can read.
+CREATE FUNCTION date_push() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  NEW.pushed_at := now();
+  RETURN NEW;
+END $$;
+CREATE TRIGGER dated BEFORE UPDATE OF pushed_at ON units FOR EACH ROW EXECUTE FUNCTION date_push();
+
 -- Statistics. Two writers of one unit take turns, so that neither waits for the other's rows in another order.
 
 CREATE FUNCTION lock_units(units int[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -262,61 +291,49 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION passages_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION count_passages() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
   PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
-  INSERT INTO terms AS t (unit, stem, passages)
-    SELECT p.unit, l.stem, count(*)
-    FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
-    WHERE p.number >= 0 GROUP BY 1, 2
-    ON CONFLICT (stem, unit) DO UPDATE SET passages = t.passages + excluded.passages;
-  UPDATE units u SET passages = u.passages + c.rows, passage_tokens = u.passage_tokens + c.tokens
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO terms AS t (unit, stem, passages)
+      SELECT p.unit, l.stem, count(*)
+      FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
+      WHERE p.number >= 0 GROUP BY 1, 2
+      ON CONFLICT (stem, unit) DO UPDATE SET passages = t.passages + excluded.passages;
+  ELSE
+    WITH gone AS (
+      SELECT p.unit, l.stem, count(*) AS passages
+      FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
+      WHERE p.number >= 0 GROUP BY 1, 2
+    ), emptied AS (
+      DELETE FROM terms t USING gone g WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages <= g.passages
+    )
+    UPDATE terms t SET passages = t.passages - g.passages FROM gone g
+      WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages > g.passages;
+  END IF;
+  UPDATE units u SET passages = u.passages + sign * c.rows, passage_tokens = u.passage_tokens + sign * c.tokens
     FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed WHERE number >= 0 GROUP BY 1) c
     WHERE u.id = c.unit;
   RETURN NULL;
 END $$;
 CREATE TRIGGER counted_in AFTER INSERT ON passages REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION passages_added();
-
-CREATE FUNCTION passages_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
-  WITH gone AS (
-    SELECT p.unit, l.stem, count(*) AS passages
-    FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
-    WHERE p.number >= 0 GROUP BY 1, 2
-  ), emptied AS (
-    DELETE FROM terms t USING gone g WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages <= g.passages
-  )
-  UPDATE terms t SET passages = t.passages - g.passages FROM gone g
-    WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages > g.passages;
-  UPDATE units u SET passages = u.passages - c.rows, passage_tokens = u.passage_tokens - c.tokens
-    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed WHERE number >= 0 GROUP BY 1) c
-    WHERE u.id = c.unit;
-  RETURN NULL;
-END $$;
+  FOR EACH STATEMENT EXECUTE FUNCTION count_passages();
 CREATE TRIGGER counted_out AFTER DELETE ON passages REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION passages_removed();
+  FOR EACH STATEMENT EXECUTE FUNCTION count_passages();
 
-CREATE FUNCTION documents_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+CREATE FUNCTION count_documents() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
   PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
-  UPDATE units u SET documents = u.documents + c.rows, document_tokens = u.document_tokens + c.tokens
+  UPDATE units u SET documents = u.documents + sign * c.rows, document_tokens = u.document_tokens + sign * c.tokens
     FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed GROUP BY 1) c WHERE u.id = c.unit;
   RETURN NULL;
 END $$;
 CREATE TRIGGER counted_in AFTER INSERT ON documents REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION documents_added();
-
-CREATE FUNCTION documents_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
-  UPDATE units u SET documents = u.documents - c.rows, document_tokens = u.document_tokens - c.tokens
-    FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed GROUP BY 1) c WHERE u.id = c.unit;
-  RETURN NULL;
-END $$;
+  FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
 CREATE TRIGGER counted_out AFTER DELETE ON documents REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION documents_removed();
+  FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
 
 -- Searching. Row security comes before every condition that is not leakproof, and `@@` is not: no index would be used.
 -- So these run as the owner of the tables, and apply the same condition themselves.
@@ -354,6 +371,9 @@ BEGIN
   PERFORM require_admin();
   IF EXISTS (SELECT FROM groups WHERE name = who) THEN
     RAISE EXCEPTION 'a group is called %', who USING ERRCODE = 'BR004';
+  END IF;
+  IF as_role <> 'admin' AND NOT EXISTS (SELECT FROM members WHERE name <> who AND role = 'admin') THEN
+    RAISE EXCEPTION 'the last admin stays' USING ERRCODE = 'BR004';
   END IF;
   EXECUTE format('GRANT %I TO %I', member_role(), who);
   INSERT INTO members (name, role) VALUES (who, as_role) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
