@@ -1,4 +1,4 @@
-"""``make team-demo``: a PostgreSQL from the wheel, two members and their admin, what each is told, and a forgetting.
+"""``make team-demo``: two members and an admin share, ask and forget, on a PostgreSQL from the wheel.
 
 Every command that is shown runs. The demo ends with 1 if one of them does not show what it must.
 """
@@ -46,8 +46,8 @@ class Demo:
 
     def run(self, member: str, *words: str, code: int = 0, shows: str = "", hides: str = "") -> None:
         """Run a command of a member, and look at what it shows."""
-        told = [each.replace(self._space.dsn(member), f"postgresql://{member}@…/{self._space.name}") for each in words]
-        print(f"{member} $ brain {shlex.join(told)}", flush=True)
+        shown = [each.replace(self._space.dsn(member), f"postgresql://{member}@…/{self._space.name}") for each in words]
+        print(f"{member} $ brain {shlex.join(shown)}", flush=True)
         home = self.home(member)
         environ = {**os.environ, "BRAIN_HOME": str(home), "HOME": str(home), "BRAIN_SERVE": "off", "NO_COLOR": "1"}
         environ.pop("BRAIN_ENGINE", None)
@@ -62,7 +62,7 @@ class Demo:
             (bool(hides) and hides in said, f"shows {hides!r}"),
         ):
             if wrong:
-                self.failed.append(f"{member}: brain {shlex.join(told)}: {what}")
+                self.failed.append(f"{member}: brain {shlex.join(shown)}: {what}")
                 print(f"    !! {what}", flush=True)
 
     def look(self, query: str, expected: object) -> None:
@@ -94,7 +94,7 @@ def play(space: Space, folder: Path) -> list[str]:
     demo.run("mira", "index")
     demo.run("leo", "index")
     demo.run("mira", "team", "push", shows="brain → team: 1 sent")
-    demo.say("Both ask. Leo is told whose answer it is, and nothing of the note.")
+    demo.say("Both ask. Leo's answer names its owner, and has nothing of the note.")
     demo.run("mira", "ask", "walrus", shows="raise in spring")
     demo.run("leo", "ask", "walrus cache rollback", shows="mira", hides="raise in spring")
     demo.run("leo", "team", "status", shows="mira: brain, 1 document")

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import psycopg
 
-from bench.measure import median
+from bench.measure import median, percentile
 from bench.postgres import Server, Space
 from bench.report import Report, Row
 from core.version import REDACTION
@@ -97,11 +97,6 @@ class Load:
             server.execute("SELECT sum(passages) FROM terms WHERE stem = %s", (word,)).fetchall()
             server.execute(query, (f"{word} & {rng.choice(_WORDS)}",)).fetchall()
             self.read.append(time.monotonic() - began)
-
-
-def percentile(times: list[float], share: float) -> float:
-    """Return the time (s) that ``share`` (0-1) of the times stay below."""
-    return sorted(times)[min(len(times) - 1, int(len(times) * share))]
 
 
 def measure(report: Report, *, quick: bool) -> None:

@@ -22,25 +22,25 @@ from bench.report import Report, Row, megabytes, ms
 from bench.scaling import sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 SMALLEST = 100_000
 _QUESTIONS, _ROUNDS, _HOOKS = 24, 3, 15
-# The bars, in seconds, MB and passages of the memory that they are of.
+# The bars, in seconds and bytes, and of how many passages they are.
 _AT = 1_000_000
 _WORDS_S, _COLD_S, _SERVE_S, _HOOK_S = 0.120, 0.250, 0.120, 0.200
 _SERVER_S, _SERVER_LATE_S = 0.060, 0.150
-_MEMORY_MB = 300
+_MEMORY = 300e6
 # PostgreSQL's log of a statement's part that took so many milliseconds, by the process that serves a connection.
 _LOGGED = re.compile(r"\[(\d+)\] LOG:  duration: ([\d.]+) ms")
 
 
 class _Figure(NamedTuple):
-    """A figure of one size: of what, its value, how that is written, and at most what at a million passages."""
+    """A figure of one size: of what, its value, how one is written, and at most what at a million passages."""
 
     name: str
     value: float
-    said: str
+    written: Callable[[float], str]
     bar: float = math.inf
     compared: str = ""
 
@@ -50,13 +50,14 @@ def measure(report: Report, *, quick: bool, sizes: Sequence[int] = ()) -> None:
     before: tuple[int, dict[str, _Figure]] | None = None
     for passages in sorted(sizes) or [SMALLEST]:
         figures: dict[str, _Figure] = {}
+        made = sessions.make(passages, _QUESTIONS)
         rounds = 1 if quick else _ROUNDS
-        for figure in itertools.chain(_sqlite(passages, rounds), _postgres(report, rounds)):
+        for figure in itertools.chain(_sqlite(made, passages, rounds), _postgres(report, made.questions, rounds)):
             figures[figure.name] = figure
             report.add(_row(passages, figure, before))
         before = passages, figures
-    shutil.rmtree(DATA / "scale", ignore_errors=True)
-    shutil.rmtree(DATA / "home-scale", ignore_errors=True)
+    for folder in ("scale", "scale-claude", "home-scale", "home-scale-leo"):
+        shutil.rmtree(DATA / folder, ignore_errors=True)
     report.note(
         "scale: generated sessions of about 11 passages of 200 words; vectors are made of the rows of the query table,"
         " so what is stored and looked at is as much as with the model; growth is what ten times as many passages cost."
@@ -71,17 +72,15 @@ def _row(passages: int, figure: _Figure, before: tuple[int, dict[str, _Figure]] 
     judged = passages == _AT and figure.bar < math.inf
     return Row(
         f"scale, {passages:,} passages: {figure.name}",
-        figure.said,
+        figure.written(figure.value),
         "; ".join(part for part in (figure.compared, growth) if part),
-        bar=f"≤ {figure.bar:g}" if judged else "",
+        bar=f"≤ {figure.written(figure.bar)}" if judged else "",
         met=figure.value <= figure.bar if judged else None,
     )
 
 
-def _sqlite(passages: int, rounds: int) -> Iterator[_Figure]:
-    made = sessions.make(passages, _QUESTIONS)
+def _sqlite(made: sessions.Sessions, passages: int, rounds: int) -> Iterator[_Figure]:
     home, claude = DATA / "home-scale", DATA / "scale-claude"
-    (DATA / "scale-questions.json").write_text(json.dumps(made.questions), encoding="utf-8")
     for folder in (home, claude):
         shutil.rmtree(folder, ignore_errors=True)
     home.mkdir(parents=True)
@@ -96,26 +95,26 @@ def _sqlite(passages: int, rounds: int) -> Iterator[_Figure]:
     held = _passages(home)
     if abs(held - passages) > passages * 0.05:
         raise Failed(f"the index has {held:,} passages, not about {passages:,}")
-    yield _Figure("index from nothing, wall", done.wall_s, f"{done.wall_s:.0f} s", compared=f"cpu {done.cpu_s:.0f} s")
-    yield _Figure("index from nothing, memory", done.peak, megabytes(done.peak))
-    yield _Figure("text", made.size, megabytes(made.size), compared=f"{made.files:,} documents")
-    yield _Figure("size of the index", _size(home), megabytes(_size(home)))
-    yield from _asked("ask by words, cold", environ, made.questions, rounds, (_WORDS_S, _MEMORY_MB), ("--mode", "lex"))
+    yield _Figure("index from nothing, wall", done.wall_s, _seconds, compared=f"cpu {done.cpu_s:.0f} s")
+    yield _Figure("index from nothing, memory", done.peak, megabytes)
+    yield _Figure("text", made.size, megabytes, compared=f"{made.files:,} documents")
+    yield _Figure("size of the index", _size(home), megabytes)
+    yield from _asked("ask by words, cold", environ, made.questions, rounds, (_WORDS_S, _MEMORY), ("--mode", "lex"))
     yield from _hook(environ, home, claude)
     embedded = run([sys.executable, "-m", "bench.scaling.model", str(home)], environment(home))
     os.sync()
     chunks = embedded.answer()["chunks"]
-    yield _Figure("storing vectors", embedded.wall_s, f"{embedded.wall_s:.0f} s", compared=f"{chunks:,} vectors")
-    yield _Figure("size with vectors", _size(home), megabytes(_size(home)))
+    yield _Figure("storing vectors", embedded.wall_s, _seconds, compared=f"{chunks:,} vectors")
+    yield _Figure("size with vectors", _size(home), megabytes)
     spoken = [line for line in made.questions if " " in line]
-    yield from _asked("ask by meaning, cold", environ, spoken, rounds, (_COLD_S, _MEMORY_MB))
+    yield from _asked("ask by meaning, cold", environ, spoken, rounds, (_COLD_S, _MEMORY))
     with serving(environ) as taken:
         yield from _asked("ask by meaning, serve", environ, spoken, rounds, (_SERVE_S, math.inf))
         memory = taken()
-    yield _Figure("memory of serve", memory, megabytes(memory))
+    yield _Figure("memory of serve", memory, megabytes)
 
 
-def _postgres(report: Report, rounds: int) -> Iterator[_Figure]:
+def _postgres(report: Report, questions: Sequence[str], rounds: int) -> Iterator[_Figure]:
     """The same memory pushed to a server on this machine, and asked by a member who has nothing of their own."""
     try:
         server = Server(Path(tempfile.gettempdir()) / "brain-bench-scale")
@@ -125,24 +124,21 @@ def _postgres(report: Report, rounds: int) -> Iterator[_Figure]:
     try:
         space = server.space("mira", "leo")
         pushed = run([*program(), "team", "push", "--json"], {**environment(DATA / "home-scale"), **space.env("mira")})
-        yield _Figure(
-            "PostgreSQL, push, wall", pushed.wall_s, f"{pushed.wall_s:.0f} s", compared=f"cpu {pushed.cpu_s:.0f} s here"
-        )
+        yield _Figure("PostgreSQL, push, wall", pushed.wall_s, _seconds, compared=f"cpu {pushed.cpu_s:.0f} s here")
         with server.superuser(space.name) as root:
             root.execute("VACUUM ANALYZE")
             size = int(root.execute("SELECT pg_database_size(current_database())").fetchall()[0][0])
             root.execute("ALTER ROLE leo SET log_min_duration_statement = 0")
-        yield _Figure("PostgreSQL, size", size, megabytes(size))
+        yield _Figure("PostgreSQL, size", size, megabytes)
         home = DATA / "home-scale-leo"
         shutil.rmtree(home, ignore_errors=True)
         environ = {**environment(home), **space.env("leo")}
         run([*program(), "index", "--json"], environ)
-        questions = json.loads((DATA / "scale-questions.json").read_text(encoding="utf-8"))
         yield from _asked("PostgreSQL, ask, cold", environ, questions, rounds, (math.inf, math.inf))
         spent = _server_seconds(server.folder / "data" / "log")
         p50, p95 = median(spent), percentile(spent, 0.95)
-        yield _Figure("PostgreSQL, server time of a question, p50", p50, ms(p50), _SERVER_S)
-        yield _Figure("PostgreSQL, server time of a question, p95", p95, ms(p95), _SERVER_LATE_S)
+        yield _Figure("PostgreSQL, server time of a question, p50", p50, ms, _SERVER_S)
+        yield _Figure("PostgreSQL, server time of a question, p95", p95, ms, _SERVER_LATE_S)
     finally:
         server.close()
 
@@ -174,11 +170,11 @@ def _asked(
                 floors.append(least)
                 taken.append(done)
     p50, p95 = median([done.wall_s for done in taken]), percentile([done.wall_s for done in taken], 0.95)
-    peak = max(done.peak for done in taken) / 1e6
-    yield _Figure(f"{name}, p50", p50, ms(p50), bars[0], f"floor {ms(median(floors))}")
-    yield _Figure(f"{name}, p95", p95, ms(p95))
+    peak = max(done.peak for done in taken)
+    yield _Figure(f"{name}, p50", p50, ms, bars[0], f"floor {ms(median(floors))}")
+    yield _Figure(f"{name}, p95", p95, ms)
     if bars[1] < math.inf:
-        yield _Figure(f"{name}, memory in MB", peak, f"{peak:.0f} MB", bars[1])
+        yield _Figure(f"{name}, memory", peak, megabytes, bars[1])
 
 
 def _hook(environ: dict[str, str], home: Path, claude: Path) -> Iterator[_Figure]:
@@ -193,8 +189,12 @@ def _hook(environ: dict[str, str], home: Path, claude: Path) -> Iterator[_Figure
         taken.append(run([*program(), "hook", "stop", "--json"], environ, stdin=session.payload()).wall_s)
         settled(home)
     p50 = median(taken)
-    yield _Figure("one session more, p50", p50, ms(p50), _HOOK_S)
-    yield _Figure("one session more, p95", percentile(taken, 0.95), ms(percentile(taken, 0.95)))
+    yield _Figure("one session more, p50", p50, ms, _HOOK_S)
+    yield _Figure("one session more, p95", percentile(taken, 0.95), ms)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s"
 
 
 def _passages(home: Path) -> int:

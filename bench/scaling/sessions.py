@@ -31,7 +31,7 @@ _OWN, _SHARE = 60, 0.25
 _TURNS, _REPLY = 16, (60, 260)
 _PROMPT = (6, 40)
 # Passages that a session of this form gives, as counted in an index of 1,242 sessions.
-PASSAGES_A_SESSION = 10.65
+_PASSAGES_A_SESSION = 10.65
 _PROJECTS = 40
 _STARTS = (
     "b",
@@ -81,7 +81,7 @@ def make(passages: int, questions: int) -> Sessions:
     ranks = np.arange(_VOCABULARY) + 2.7
     common = np.cumsum(ranks**-1.07)
     common /= common[-1]
-    count = round(passages / PASSAGES_A_SESSION)
+    count = round(passages / _PASSAGES_A_SESSION)
     size = 0
     for number in range(count):
         if number % 1_000 == 0:
