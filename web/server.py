@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _STOP_S = 3
 _LOOK_S = 1.0
+# What the first looks show is counted before the address is given: a second for 50,000 documents, at most this.
+_PREPARE_S = 3.0
 # Threads that count hold the interpreter for so long: an answer takes it four times, and must not wait 5 ms for each.
 _SWITCH_S = 0.001
 
@@ -111,9 +113,12 @@ async def _serve(
     )  # fmt: skip
     server = _Server(config)
     server.install()
+    preparing = asyncio.create_task(asyncio.to_thread(_prepare, site))
+    await asyncio.wait({preparing}, timeout=_PREPARE_S)
     ready(access)
     sys.stdout.flush()
-    waiting = [asyncio.create_task(server.watch(site, idle_s)), asyncio.create_task(asyncio.to_thread(_prepare, site))]
+    server.use()
+    waiting = [asyncio.create_task(server.watch(site, idle_s)), preparing]
     await server.serve(sockets)
     for task in waiting:
         task.cancel()
