@@ -196,11 +196,8 @@ def _join(args: Args, context: Context) -> dict[str, Any]:
     kept = ""
     if args.password_file:
         kept = passwords.store(engine, _first_line(args.password_file))
-    server = connection.open_writer(engine, CONNECT_S)
-    try:
+    with connection.closing(connection.open_writer(engine, CONNECT_S)) as server:
         member = connection.me(server)
-    finally:
-        server.close()
     context.home.make()
     written = "" if context.environ.get(VARIABLE) else settings.put(context.home, engine)
     return {"space": engine.space, "member": member, "configuration": written, "kept": kept}

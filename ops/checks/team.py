@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.counting import counted
 from core.errors import BrainError
-from core.processes.within import within
 from core.version import REDACTION
 from ops.checks.finding import CheckContext, Finding
 
@@ -39,25 +38,25 @@ def team(context: CheckContext) -> Iterator[Finding]:
             "brain team push",
         )
     try:
-        opened = connection.open_reader(engine, _CONNECT_S)
+        with connection.closing(connection.open_reader(engine, _CONNECT_S)) as server:
+            # A server that hangs after it has let the member in must not keep the doctor.
+            server.until = time.monotonic() + _CONNECT_S
+            for check in (_encrypted, _clock, _policies, _indexes, _grants, _bloat, _replicas):
+                yield from check(server)
     except BrainError as error:
         yield Finding("team-away", "warning", error.message, error.fix or "brain team status")
-        return
-    with connection.closing(opened) as server:
-        if not server.pgconn.ssl_in_use and not connection.is_local(server):
-            yield Finding(
-                "team-unencrypted",
-                "warning",
-                "the connection to the team's server is not encrypted",
-                "add sslmode=verify-full to the DSN: docs/team.md",
-            )
-        # A server that hangs after it has let the member in must not keep the doctor.
-        yield from within(_CONNECT_S, lambda: list(_examined(server)), connection.LATE)
 
 
-def _examined(server: Any) -> Iterator[Finding]:
-    for check in (_clock, _policies, _indexes, _grants, _bloat, _replicas):
-        yield from check(server)
+def _encrypted(server: Any) -> Iterator[Finding]:
+    from qmd.team import connection
+
+    if not server.pgconn.ssl_in_use and not connection.is_local(server):
+        yield Finding(
+            "team-unencrypted",
+            "warning",
+            "the connection to the team's server is not encrypted",
+            "add sslmode=verify-full to the DSN: docs/team.md",
+        )
 
 
 def _clock(server: Any) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Connections to a team's space, bounded in time; what PostgreSQL refuses as our errors, without a DSN in any.
+"""Connections to a team's space, bounded in time, without a DSN in any error.
 
 A password never is in a DSN of ours (``core.config``): it comes from the keyring, or libpq finds it in its pgpass file.
 """
@@ -11,10 +11,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, BrainError, EngineMissing, EngineTimeout, Internal, LockContention, Refused
-from core.processes.within import within
+from core.errors import BadInput, EngineMissing, Refused
+from core.processes.within import Begun
 from core.version import REDACTION, VERSION
 from qmd.team import schema
+from qmd.team.failures import LATE, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,40 +23,41 @@ if TYPE_CHECKING:
     import psycopg
 
     from core.engine import Engine
+    from qmd.team.bounded import BoundedConnection
 
-# What the triggers and functions of a space raise.
-OLDER_POLICY, FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE = "BR001", "BR002", "BR003", "BR004"
 SERVICE = "brain-team"
 _LOCAL = ("", "localhost", "127.0.0.1", "::1")
-LATE = "the team's server did not answer in time"
 _INSTALL = "pip install 'brain-memory[team]'"
 # Seconds after which the server is told again that a member is there.
 _SEEN_S = 86_400
-# Seconds that a writing connection may be silent before TCP gives it up.
-_SILENT_MS = 30_000
+# Milliseconds that sent bytes may stay without an answer of TCP, and how a silent connection is probed, in seconds.
+_TCP = {"tcp_user_timeout": 30_000, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+# Seconds that a statement of a writing connection may take: a batch takes less than one.
+_STATEMENT_S = 60.0
 # The version of libpq from which on a client can refuse a kind of password.
 _REQUIRES_AUTH = 160_000
 
 
-def open_reader(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
+def open_reader(engine: Engine, timeout_s: float) -> BoundedConnection:
     """Return a connection that reads as the member, each statement within what is left of ``timeout_s``.
 
     Raises EngineTimeout at the deadline, EngineMissing if the server cannot be reached, refuses the member, or has no
     such space, Refused if the space is of a newer version.
     """
-    begun = time.monotonic()
-    connection = _open(engine, timeout_s, read_only=True)
-    left = max(1, int((timeout_s - (time.monotonic() - begun)) * 1000))
-    return _or_closed(connection, lambda: connection.execute(f"SET statement_timeout = {left}"))
+    until = time.monotonic() + timeout_s
+    return _open(engine, until, read_only=True, statement_s=lambda: max(0.001, until - time.monotonic()))
 
 
-def open_writer(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
-    """Return a connection that writes as the member: ``timeout_s`` is for connecting. Raises like ``open_reader``."""
-    return _open(engine, timeout_s, read_only=False)
+def open_writer(engine: Engine, timeout_s: float) -> BoundedConnection:
+    """Return a connection that writes as the member: ``timeout_s`` is for connecting. Raises like ``open_reader``.
+
+    Each statement has a minute, unless ``BoundedConnection.given`` allows more, and raises EngineTimeout then.
+    """
+    return _open(engine, time.monotonic() + timeout_s, read_only=False, statement_s=lambda: _STATEMENT_S)
 
 
 @contextlib.contextmanager
-def closing(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Connection[Any]]:
+def closing(connection: BoundedConnection) -> Iterator[BoundedConnection]:
     """Close a connection at the end of the block, and raise our error for one of PostgreSQL's inside it."""
     try:
         yield connection
@@ -96,52 +98,49 @@ def place(engine: Engine) -> tuple[str, str, str, str]:
     return host, str(found.get("port") or 5432), str(found.get("dbname") or user), user
 
 
-def connect(engine: Engine, timeout_s: float) -> psycopg.Connection[Any]:
+def connect(engine: Engine, timeout_s: float) -> BoundedConnection:
     """Return a connection to the database, whatever spaces it has. Raises EngineTimeout, EngineMissing, BadInput."""
     driver = _driver()
-    named = {"application_name": "brain", "tcp_user_timeout": _SILENT_MS, **options(engine)}
+    from qmd.team.bounded import BoundedConnection
+
+    named = {"application_name": "brain", **_TCP, **options(engine)}
     if driver.pq.version() >= _REQUIRES_AUTH and named.get("sslmode") != "verify-full":
         # A server that is not known to be the right one gets no password as plain text, even if it asks for it.
         named.setdefault("require_auth", "!password,!md5")
     named["connect_timeout"] = max(2, int(timeout_s) + 1)
-    late: list[bool] = []
 
-    def call() -> psycopg.Connection[Any]:
+    def call() -> BoundedConnection:
         try:
-            made: psycopg.Connection[Any] = driver.connect(autocommit=True, **named)
+            return BoundedConnection.connect(autocommit=True, **named)
         except driver.OperationalError as error:
             # Looking into the keyring takes longer than most questions.
             if "no password supplied" not in str(error) or not (secret := password(engine)):
                 raise
-            made = driver.connect(autocommit=True, password=secret, **named)
-        if late:
-            made.close()
-        return made
+            return BoundedConnection.connect(autocommit=True, password=secret, **named)
 
+    begun = Begun(call)
     try:
-        return within(timeout_s, call, LATE, lambda: late.append(True))
+        return begun.wait(timeout_s, LATE, lambda: begun.abandon(lambda made: made.close()))
     except driver.Error as error:
         raise translated(error) from None
 
 
-def _open(engine: Engine, timeout_s: float, *, read_only: bool) -> psycopg.Connection[Any]:
-    begun = time.monotonic()
-    connection = connect(engine, timeout_s)
-
-    left = max(0.001, timeout_s - (time.monotonic() - begun))
+def _open(engine: Engine, until: float, *, read_only: bool, statement_s: Callable[[], float]) -> BoundedConnection:
+    connection = connect(engine, until - time.monotonic())
 
     def prepare() -> None:
-        connection.execute(f"SET statement_timeout = {int(left * 1000)}")
+        connection.until = until
+        connection.allow(max(0.001, until - time.monotonic()))
         _enter(connection, engine.space)
-        connection.execute("SET statement_timeout = 0")
         if read_only:
             connection.execute("SET default_transaction_read_only = on")
+        connection.allow(statement_s())
+        connection.until = float("inf")
 
-    # A server that hangs does not keep a timeout of its own.
-    return _or_closed(connection, lambda: within(left, prepare, LATE))
+    return _or_closed(connection, prepare)
 
 
-def _or_closed(connection: psycopg.Connection[Any], call: Callable[[], object]) -> psycopg.Connection[Any]:
+def _or_closed(connection: BoundedConnection, call: Callable[[], object]) -> BoundedConnection:
     """Return the connection once ``call`` has returned; close it, and raise our error, if ``call`` raises."""
     done = False
     try:
@@ -214,47 +213,6 @@ def account(engine: Engine) -> str:
     """Return the name that a member's password has in the keyring: member, host and database, and no secret."""
     host, port, database, user = place(engine)
     return f"{user}@{host}:{port}/{database}"
-
-
-def translated(error: BaseException) -> BaseException:
-    """Return our error for one of PostgreSQL's, without DSN and values; any other error as it is."""
-    if isinstance(error, BrainError):
-        return error
-    psycopg = _driver()
-    if not isinstance(error, psycopg.Error):
-        return error
-    from psycopg import errors
-
-    said = (error.diag.message_primary or "").strip()
-    state = error.sqlstate or ""
-    if isinstance(error, errors.QueryCanceled):
-        return EngineTimeout(LATE)
-    if state == OLDER_POLICY:
-        return Refused(f"the space refuses the push: {said}", "update Brain, then: brain index; brain team push")
-    if state in (FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE):
-        return Refused(said)
-    if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
-        return LockContention("another push holds what this one writes", "run the command again")
-    if isinstance(error, errors.ReadOnlySqlTransaction):
-        return Refused(
-            "the team's server is a replica: it answers, and takes no changes", "name the primary in the DSN"
-        )
-    if isinstance(error, errors.InsufficientPrivilege):
-        return Refused(f"the team's server refuses: {said or 'permission denied'}", "brain team status")
-    # What a server refuses before there is a connection has no state, only words.
-    words = str(error) if not state else ""
-    if "authentication method requirement" in words:
-        return EngineMissing(
-            "the team's server asks for the password as plain text or MD5, and got none",
-            "use scram-sha-256 at the server, or sslmode=verify-full in the DSN: docs/team.md",
-        )
-    if state.startswith("28") or any(each in words for each in ("password", "authentication", "pg_hba")):
-        return EngineMissing(
-            "the team's server refuses the member's name or password", "put it into ~/.pgpass or: brain team join"
-        )
-    if isinstance(error, psycopg.OperationalError):
-        return EngineMissing("the team's server cannot be reached", "brain team status; brain doctor")
-    return Internal(f"the team's server: {said or type(error).__name__}")
 
 
 def _driver() -> Any:

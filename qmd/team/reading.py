@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any
 from core import jsonb
 from core.config import EVIDENCE
 from core.errors import BrainError, EngineMissing
-from core.processes.within import Begun, within
+from core.processes.within import Begun
 from core.version import REDACTION
 from qmd.index.schema import SPAN
 from qmd.search import scoring
 from qmd.search.search import Hit, Query
-from qmd.team import connection as team
+from qmd.team import failures
 from qmd.team.vocabulary import stem_key
 from qmd.vectors import knn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    import psycopg
-
     from qmd.index.catalogue import Filters
     from qmd.index.terms import Analyzer, Terms
     from qmd.search.search import Located, Placed
+    from qmd.team.bounded import BoundedConnection
     from qmd.vectors.knn import Meaning, Nearest
 
 # Ids of a team's documents begin here, so that they never are those of the index.
@@ -40,6 +39,8 @@ FIRST_ID = 1 << 60
 _INDEXED_VECTORS = 50_000
 # Rows that the index of vectors looks at before it gives up finding enough that the member may see.
 _SCANNED = 40_000
+# Seconds that closing waits for a statement under way.
+_CLOSE_S = 1.0
 _COLUMNS = (
     "d.id, u.owner, u.collection, u.trust, d.path, d.title, d.hash, d.date, d.ended, d.dated, d.fields::text, d.policy"
 )
@@ -85,7 +86,7 @@ class TeamStore:
 
     def __init__(
         self,
-        connection: psycopg.Connection[Any],
+        connection: BoundedConnection,
         analyzer: Analyzer,
         *,
         without: str = "",
@@ -100,19 +101,18 @@ class TeamStore:
     def ask_until(self, until: float) -> None:
         """Begin another question: what may be asked is looked up again, and every method gives up at ``until``."""
         self.until, self._units = until, None
+        self.connection.until = until
 
     def close(self) -> None:
-        """Close the connection."""
-        self.connection.close()
+        """Close the connection, once no thread uses it; a statement that is late ends, and closes it, by itself."""
+        if self._lock.acquire(timeout=_CLOSE_S):
+            self.connection.close()
+            self._lock.release()
 
     def rows(self, query: str, *values: object) -> list[Any]:
         """Return the rows of a query."""
         try:
-            return within(
-                min(self.until - time.monotonic(), threading.TIMEOUT_MAX),
-                lambda: self.read_rows(query, *values),
-                team.LATE,
-            )
+            return self.read_rows(query, *values)
         except BrainError as error:
             raise Away(error.message, error.fix) from None
 
@@ -122,21 +122,21 @@ class TeamStore:
 
         def wait() -> None:
             try:
-                begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), team.LATE)
+                begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), failures.LATE)
             except BrainError as error:
                 raise Away(error.message, error.fix) from None
 
         return wait
 
     def read_rows(self, query: str, *values: object) -> list[Any]:
-        """Return the rows of a query, however long the server takes. Raises BrainError."""
+        """Return the rows of a query. Raises BrainError, EngineTimeout at ``until``."""
         from psycopg import Error
 
         try:
             with self._lock:
                 return self.connection.execute(query.encode(), values).fetchall()
         except Error as error:
-            raise team.translated(error) from None
+            raise failures.translated(error) from None
 
     def units(self, collections: Sequence[str] = (), read: Callable[..., list[Any]] | None = None) -> list[Unit]:
         """Return what may be asked, of ``collections`` alone if any are named; ``read`` is one of the methods below."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core.errors import EngineTimeout
 from qmd.team import vocabulary
 from qmd.team.vocabulary import plain
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from qmd.index.spaces import Space
     from qmd.index.terms import Analyzer
+    from qmd.team.bounded import BoundedConnection
 
 # From this version on, the owner of a table can let others vacuum it.
 _MEMBERS_VACUUM = 170_000
@@ -82,7 +84,7 @@ def ensure_unit(
 ) -> int:
     """Return the unit of an own collection, made where it is missing, now under at least ``policy``.
 
-    Raises psycopg.Error with the state ``connection.OLDER_POLICY`` if the space or the unit has a newer policy.
+    Raises psycopg.Error with the state ``failures.OLDER_POLICY`` if the space or the unit has a newer policy.
     """
     row = connection.execute(
         "INSERT INTO units AS u (owner, collection, trust, code_share, policy) VALUES (session_user, %s, %s, %s, %s)"
@@ -280,19 +282,17 @@ def lift(connection: psycopg.Connection[Any], collection: str, paths: Sequence[s
     ).rowcount
 
 
-def vacuum(connection: psycopg.Connection[Any], timeout_s: float) -> bool:
+def vacuum(connection: BoundedConnection, timeout_s: float) -> bool:
     """Free the space of deleted rows; return False where members may not, or it takes too long."""
     from psycopg import errors
 
     if connection.info.server_version < _MEMBERS_VACUUM:
         return False
-    connection.execute(f"SET statement_timeout = {int(timeout_s * 1000)}".encode())
     try:
-        connection.execute("VACUUM (SKIP_LOCKED) passages, documents, vectors, embedded, terms")
-    except (errors.QueryCanceled, errors.InsufficientPrivilege):
+        with connection.given(timeout_s):
+            connection.execute("VACUUM (SKIP_LOCKED) passages, documents, vectors, embedded, terms")
+    except (errors.QueryCanceled, errors.InsufficientPrivilege, EngineTimeout):
         return False
-    finally:
-        connection.execute("SET statement_timeout = 0")
     return True
 
 

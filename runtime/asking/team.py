@@ -15,7 +15,8 @@ from core import clock
 from core.errors import BrainError
 from core.processes.within import Begun
 from qmd.index.terms import Analyzer
-from qmd.team.connection import LATE, me, open_reader
+from qmd.team.connection import me, open_reader
+from qmd.team.failures import LATE
 from qmd.team.reading import Away, TeamStore
 from runtime.asking.ask import Asker
 from runtime.asking.envelope import DOCID_DIGITS, TEAM
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import apsw
-    import psycopg
 
     from core.config import Config
     from core.engine import Engine
     from core.home import Home
     from qmd.index.catalogue import Filters
     from qmd.search.search import Hit, Searcher
+    from qmd.team.bounded import BoundedConnection
     from qmd.vectors.static_query import Encoder
     from runtime.asking.request import Request
 
@@ -67,7 +68,7 @@ class Team:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._opening: Begun[tuple[psycopg.Connection[Any], str]] | None = None
+        self._opening: Begun[tuple[BoundedConnection, str]] | None = None
         self._store: TeamStore | None = None
         self._failed: tuple[float, str] = (float("-inf"), "")
 
@@ -110,7 +111,7 @@ class Team:
         if opening is not None:
             opening.abandon(lambda made: made[0].close())
 
-    def _open(self, seconds: float) -> tuple[psycopg.Connection[Any], str]:
+    def _open(self, seconds: float) -> tuple[BoundedConnection, str]:
         connection = open_reader(self.engine, seconds)
         return connection, self.engine.member or me(connection)
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
+    from qmd.team.bounded import BoundedConnection
 
 _PASSWORD_BYTES = 24
+# Seconds that a migration's longest statement may take, and the removal of all that a member shared.
+_MIGRATE_S, _EXPEL_S = 3600.0, 600.0
 
 
 def init(engine: Engine) -> dict[str, Any]:
@@ -33,6 +36,7 @@ def init(engine: Engine) -> dict[str, Any]:
     Raises EngineMissing, BadInput, Refused as ``schema.migrate``.
     """
     with connections.closing(connections.connect(engine, CONNECT_S)) as server:
+        server.allow(_MIGRATE_S)
         before, now = schema.migrate(server, engine.space, REDACTION)
         member = connections.me(server)
         server.execute("SELECT set_config('search_path', %s, false)", (f'"{schema.schema_name(engine.space)}"',))
@@ -40,7 +44,7 @@ def init(engine: Engine) -> dict[str, Any]:
     return {"space": engine.space, "member": member, "before": before, "version": now, "policy": REDACTION}
 
 
-def with_server(config: Config, act: Callable[[psycopg.Connection[Any]], dict[str, Any]]) -> dict[str, Any]:
+def with_server(config: Config, act: Callable[[BoundedConnection], dict[str, Any]]) -> dict[str, Any]:
     """Return what ``act`` returns of a connection as the member. Raises EngineMissing, EngineTimeout, Refused."""
     engine = required(config)
     with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
@@ -93,11 +97,12 @@ def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bo
     return {"added": name, "role": "admin" if admin else "member", "pgpass": pgpass}
 
 
-def remove(server: psycopg.Connection[Any], name: str) -> dict[str, Any]:
+def remove(server: BoundedConnection, name: str) -> dict[str, Any]:
     """End a membership; what the member shared goes with it."""
     if server.execute("SELECT 1 FROM members WHERE name = %s", (name,)).fetchone() is None:
         raise BadInput(f"{name!r} is no member", "brain team members")
-    row = server.execute("SELECT expel(%s)", (name,)).fetchone()
+    with server.given(_EXPEL_S):
+        row = server.execute("SELECT expel(%s)", (name,)).fetchone()
     return {"removed": name, "documents": row[0] if row else 0}
 
 
@@ -126,7 +131,8 @@ def leave(home: Home, engine: Engine, *, dry_run: bool) -> dict[str, Any]:
         ).fetchone()
         documents = row[0] if row else 0
         if not dry_run:
-            gone = server.execute("SELECT expel(session_user::text)").fetchone()
+            with server.given(_EXPEL_S):
+                gone = server.execute("SELECT expel(session_user::text)").fetchone()
             documents = gone[0] if gone else 0
     if not dry_run:
         passwords.drop(engine)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 # Vectors of a space from which on the server keeps an approximate index of them.
 APPROXIMATE_FROM = 50_000
+# Seconds that the server may take for that index.
+_TEND_S = 1800.0
 # A batch ends with so many documents, or with so many characters of text.
 _DOCUMENTS, _CHARACTERS = 64, 2_000_000
 # So many times a push that lost its connection goes on by itself, after so many seconds and twice as many each time.
@@ -138,7 +140,8 @@ def _push(
             _push_collection(index, server, each, grantees[each.name], state.device, space, progress) for each in shared
         ]
         unshared = _withdraw(server, {each.name for each in shared}, state.device)
-        server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
+        with server.given(_TEND_S):
+            server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
         return {
             "member": connections.me(server),
             "collections": [each._asdict() for each in found],

@@ -24,7 +24,7 @@ from core.version import REDACTION
 from qmd.index import schema as tables
 from qmd.index.spaces import Space as Vectors
 from qmd.index.terms import Analyzer
-from qmd.team import connection, writing
+from qmd.team import connection, failures, writing
 from runtime.team import passwords
 
 
@@ -107,7 +107,7 @@ def test_a_reader_cannot_write_and_is_stopped_at_its_deadline(space: Space) -> N
             reader.execute("INSERT INTO units (owner, collection, trust, policy) VALUES ('mira', 'x', 'note', 99)")
         with pytest.raises(psycopg.errors.QueryCanceled) as late:
             reader.execute("SELECT pg_sleep(30)")
-        assert isinstance(connection.translated(late.value), EngineTimeout)
+        assert isinstance(failures.translated(late.value), EngineTimeout)
 
 
 def test_a_wrong_password_is_named_and_not_shown(space: Space) -> None:

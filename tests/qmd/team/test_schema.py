@@ -15,7 +15,7 @@ from core.engine import POSTGRES, Engine
 from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
 from qmd.index.spaces import Space as Vectors
-from qmd.team import connection, schema, writing
+from qmd.team import connection, failures, schema, writing
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_an_older_policy_is_refused_by_the_database(space: Space) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
         with pytest.raises(psycopg.Error, match="older than") as refused:
             _unit(mira, policy=REDACTION - 1)
-        assert isinstance(connection.translated(refused.value), Refused)
+        assert isinstance(failures.translated(refused.value), Refused)
         unit = _unit(mira, policy=REDACTION + 1)
         with pytest.raises(psycopg.Error, match="older than"):
             _put(mira, unit, "a.md", "amber", policy=REDACTION)
