@@ -125,6 +125,10 @@ COMMAND = Command(
             options=(
                 Option("--if-shared", help="do nothing where no team is configured, as a scheduled job does"),
                 Option(
+                    "--only-machine",
+                    help="you have no other machine: remove all of yours there that is not here, whoever pushed it",
+                ),
+                Option(
                     "--let-in",
                     metavar="URI",
                     many=True,
@@ -282,9 +286,15 @@ def _push(args: Args, context: Context) -> dict[str, Any]:
 
     loaded = config.load(context.home)
     if args.if_shared and loaded.engine is None:
-        return {"collections": [], "withdrawn": [], "left": [], "space": "", "member": "", "policy": 0}
+        return {"collections": [], "withdrawn": [], "left": [], "space": "", "member": "", "policy": 0, "first": False}
     with Bar() as bar:
-        report = push(context.home, loaded, let_in=[_named(uri) for uri in args.let_in], progress=bar)
+        report = push(
+            context.home,
+            loaded,
+            let_in=[_named(uri) for uri in args.let_in],
+            only_machine=args.only_machine,
+            progress=bar,
+        )
     context.fields["n_sent"] = sum(each["sent"] for each in report["collections"])
     return report
 
@@ -374,6 +384,10 @@ def _pushed(done: dict[str, Any]) -> Iterator[str]:
             stay = counted(each["elsewhere"], "document")
             fix = f"push there, or: brain team revoke {each['collection']} --from team"
             yield f"  {stay} of your other machines stay, seen as before: {fix}"
+    elsewhere = sum(each["elsewhere"] for each in (*done["collections"], *done["withdrawn"]))
+    if done["first"] and elsewhere:
+        yield f"{counted(elsewhere, 'document')} of yours there came from a machine that is not this one, or was before"
+        yield "  its state was lost; if you have no other machine: brain team push --only-machine"
     for left in done["left"]:
         yield f"forgotten, and still there: {left}"
 
@@ -393,6 +407,8 @@ def _status_lines(done: dict[str, Any]) -> Iterator[str]:
     secure = "encrypted" if done["encrypted"] else "of this machine" if done["local"] else "not encrypted"
     yield f"{done['member']} ({done['role']}) in {done['space']}: PostgreSQL {done['server']}, {secure}"
     yield f"last push from here: {done['pushed'] or 'never'}; redaction policy from {done['policy']} on"
+    if done["elsewhere"]:
+        yield f"{counted(done['elsewhere'], 'document')} of yours from other machines"
     if done["to_forget"]:
         yield f"{done['to_forget']} forgotten here, and still there: brain team push"
     for each in done["collections"]:

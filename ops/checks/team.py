@@ -29,7 +29,11 @@ def team(context: CheckContext) -> Iterator[Finding]:
     from qmd.team import connection
     from runtime.team.state import State
 
-    waiting = len(State(context.home).forget)
+    try:
+        waiting = len(State(context.home).forget)
+    except BrainError as error:
+        yield Finding("team-state", "error", error.message, error.fix)
+        waiting = 0
     if waiting:
         yield Finding(
             "team-forgetting",

@@ -20,12 +20,12 @@ from core.redaction import clean, clean_document
 from core.tombstones import FILE as TOMBSTONES
 from core.tombstones import Tombstones
 from core.version import REDACTION
+from ingest.identity import Meant
 from ops import snapshot
 from ops.sync.git import Blob, Repository, TooLarge, oid
 from ops.sync.state import is_plain, valid
 from runtime.capture import rescan
 from runtime.forgetting.forget import obey
-from runtime.forgetting.targets import Meant
 
 if TYPE_CHECKING:
     from core.config import Config

@@ -162,7 +162,7 @@ def _piped(home: Home, shelf: Shelf, stream: BinaryIO | None, title: str, url: s
 def _lift(home: Home, done: Added) -> None:
     """Lift the tombstones of files that are added again."""
     from core.tombstones import Tombstones
-    from runtime.forgetting.targets import Meant
+    from ingest.identity import Meant
 
     held = Tombstones(home)
     if len(held):

@@ -84,7 +84,7 @@ def bring(home: Home, config: Config) -> None:
     if read_or_none(mark := join(home.state, MARK)) == _WHOLE:
         return
     from core.tombstones import Tombstones
-    from runtime.forgetting.targets import Meant
+    from ingest.identity import Meant
 
     write_atomic(mark, b"", sync=False)
     forgotten, root = Meant(Tombstones(home).marks()), folder()

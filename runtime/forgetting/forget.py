@@ -17,7 +17,7 @@ import apsw
 from core.errors import BadInput
 from core.files import FileLock, read_or_none, sync_folder
 from core.tombstones import Tombstones, digests, is_by_content
-from ingest import forgetting, registry
+from ingest import forgetting, identity, registry
 from ingest.session.units import stem
 from qmd.index import catalogue
 from qmd.index.store import open_index, translate
@@ -359,7 +359,7 @@ def _mark(home: Home, row: Row) -> tuple[str, str] | None:
     if is_distilled(row):
         return None
     if registry.find(source) is None:
-        return targets.mark(row.fields, row.hash)
+        return identity.mark(row.fields, row.hash)
     unit = forgetting.unit_of(home, source, row.path)
     if unit is None:
         session, agent = row.fields.get("parent"), row.fields.get("agent_id")
@@ -373,7 +373,7 @@ def _marks(home: Home, rows: Collection[Row]) -> dict[tuple[str, str], None]:
 
 
 def _others(row: Row) -> list[tuple[str, str]]:
-    return targets.others(row.fields, lambda: body_of(row))
+    return identity.others(row.fields, lambda: body_of(row))
 
 
 def _marks_in_archive(home: Home, needles: list[bytes]) -> set[tuple[str, str]]:

@@ -124,6 +124,8 @@ def change_group(
 
 def leave(home: Home, engine: Engine, *, dry_run: bool) -> dict[str, Any]:
     """End one's own membership: what was shared leaves the server, then the password leaves the keyring."""
+    # A file that is damaged is named before anything is done.
+    state = State(home)
     with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
         member = connections.me(server)
         row = server.execute(
@@ -136,7 +138,6 @@ def leave(home: Home, engine: Engine, *, dry_run: bool) -> dict[str, Any]:
             documents = gone[0] if gone else 0
     if not dry_run:
         passwords.drop(engine)
-        state = State(home)
         state.pushed_at, state.forget = 0, []
         state.save()
     return {"space": engine.space, "member": member, "documents": documents, "dry_run": dry_run}
@@ -234,6 +235,11 @@ def status(home: Home, server: psycopg.Connection[Any]) -> dict[str, Any]:
     ).fetchall()
     meta = dict(server.execute("SELECT key, value FROM meta").fetchall())
     role = server.execute("SELECT role FROM members WHERE name = session_user").fetchone()
+    elsewhere = server.execute(
+        "SELECT count(*) FROM documents d JOIN units u ON u.id = d.unit"
+        " WHERE u.owner = session_user AND d.device <> %s",
+        (state.device,),
+    ).fetchone()
     info = server.info
     return {
         "role": role[0] if role else "",
@@ -244,6 +250,7 @@ def status(home: Home, server: psycopg.Connection[Any]) -> dict[str, Any]:
         "policy": int(meta.get("policy", 0)),
         "device": state.device,
         "pushed": _epoch(state.pushed_at),
+        "elsewhere": elsewhere[0] if elsewhere else 0,
         "to_forget": len(state.forget),
         "collections": [
             {

@@ -27,6 +27,7 @@ from qmd.index.terms import Analyzer
 from qmd.team import connection as connections
 from qmd.team import writing
 from qmd.team.writing import Held, Outgoing, Vector
+from runtime.team.recovery import forgotten_before
 from runtime.team.state import State, lock
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ _ATTEMPTS, _PAUSE_S = 4, 0.25
 
 
 class Sent(NamedTuple):
-    """What became of one collection. ``withheld``: names that hold a secret; ``forgotten``: paths with a tombstone."""
+    """What became of one collection. ``withheld``: names that hold a secret; ``forgotten``: paths with a tombstone.
+
+    ``elsewhere``: documents that other machines of the member pushed, and that are not here.
+    """
 
     collection: str
     share: list[str]
@@ -63,15 +67,34 @@ class Sent(NamedTuple):
     unchanged: int
     withheld: int
     forgotten: list[str]
+    elsewhere: int
+
+
+class Machine(NamedTuple):
+    """The machine that pushes: ``device`` is its name, and all that the member has is its own if it is ``only`` one."""
+
+    device: str
+    only: bool
+
+    def owns(self, held: Held) -> bool:
+        """Return True if a document at the server is this machine's to remove."""
+        return self.only or held.device == self.device
 
 
 def push(
-    home: Home, config: Config, *, let_in: Sequence[tuple[str, str]] = (), progress: Progress | None = None
+    home: Home,
+    config: Config,
+    *,
+    let_in: Sequence[tuple[str, str]] = (),
+    only_machine: bool = False,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Bring the team's store to what is shared here; return the envelope of ``brain team push``.
 
     ``left``: what the server still holds of what was forgotten, in words. The next push asks it again.
-    ``let_in`` are (collection, path) of documents that were forgotten, and are to be pushed again.
+    ``let_in`` are (collection, path) of documents that were forgotten, and are to be pushed again. ``only_machine``:
+    what the server has of the member from any machine is of this one, and goes unless it is here. ``first``: this home
+    has never pushed before, so that what stays ``elsewhere`` may be its own.
 
     Raises EngineMissing without an engine or an index, or if the server stays away, Refused for an older policy,
     BadInput for a ``share`` of nobody, LockContention.
@@ -86,7 +109,7 @@ def push(
             spaces.load(index) if spaces.listed(index) else None
             for attempt in range(_ATTEMPTS):
                 try:
-                    report = _push(index, config, engine, state, let_in, progress)
+                    report = _push(home, index, config, state, let_in, only_machine, progress)
                     break
                 except (EngineMissing, LockContention):
                     if attempt == _ATTEMPTS - 1 or (attempt == 0 and not _is_there(engine)):
@@ -96,11 +119,12 @@ def push(
             raise translate(error, home.index) from error
         finally:
             index.close()
+        first = not state.pushed_at
         state.pushed_at = clock.now()
         if not report["left"]:
             state.forget = []
         state.save()
-    return {"schema": 1, "ok": True, "space": engine.space, "policy": REDACTION, **report}
+    return {"schema": 1, "ok": True, "space": engine.space, "policy": REDACTION, "first": first, **report}
 
 
 def required(config: Config) -> Engine:
@@ -122,24 +146,28 @@ def _is_there(engine: Engine) -> bool:
 
 
 def _push(
+    home: Home,
     index: apsw.Connection,
     config: Config,
-    engine: Engine,
     state: State,
     let_in: Sequence[tuple[str, str]],
+    only_machine: bool,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
+    with connections.closing(connections.open_writer(required(config), CONNECT_S)) as server:
+        if not state.pushed_at:
+            known = dict.fromkeys([*state.forget, *forgotten_before(home, index, server, state.device)])
+            state.forget = [each for each in known if each not in let_in]
+            state.save()
         _, left = forget(server, state.forget)
         for collection, path in let_in:
             writing.lift(server, collection, [path])
+        mine = Machine(state.device, only_machine)
         shared = [each for each in config.collections.values() if each.share]
         grantees = _grantees(server, shared)
         space = _space(index, server, config)
-        found = [
-            _push_collection(index, server, each, grantees[each.name], state.device, space, progress) for each in shared
-        ]
-        unshared = _withdraw(server, {each.name for each in shared}, state.device)
+        found = [_push_collection(index, server, each, grantees[each.name], mine, space, progress) for each in shared]
+        unshared = _withdraw(server, {each.name for each in shared}, mine)
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
         return {
@@ -202,7 +230,7 @@ def _push_collection(
     server: psycopg.Connection[Any],
     collection: Collection,
     grantees: list[tuple[str, str]],
-    device: str,
+    machine: Machine,
     space: _Space | None,
     progress: Progress | None,
 ) -> Sent:
@@ -213,7 +241,7 @@ def _push_collection(
     held = writing.held(server, unit)
     ours = [row for row in catalogue.judged(index, name) if not row[0].startswith(f"{MACHINES}/")]
     forgotten = writing.forgotten(server, name, [path for path, _, _ in ours])
-    sending = _Sending(index, server, name, unit, device, space)
+    sending = _Sending(index, server, name, unit, machine.device, space)
     withheld, kept = 0, set[str]()
     for number, (path, digest, is_clean) in enumerate(ours):
         if progress is not None:
@@ -226,12 +254,13 @@ def _push_collection(
         kept.add(path)
         sending.offer(path, digest, is_clean, held.get(path))
     sending.flush()
-    gone = [path for path, each in held.items() if path not in kept and (each.device == device or path in forgotten)]
+    absent = [path for path in held if path not in kept]
+    gone = [path for path in absent if machine.owns(held[path]) or path in forgotten]
     removed = sum(writing.remove(server, unit, batch) for batch in _batches(gone))
     server.execute("UPDATE units SET pushed_at = now() WHERE id = %s", (unit,))
     return Sent(
         name, list(collection.share), sending.sent, sending.embedded, removed, sending.unchanged, withheld,
-        sorted(forgotten),
+        sorted(forgotten), len(absent) - len(gone),
     )  # fmt: skip
 
 
@@ -350,7 +379,7 @@ class _Sending:
         self._documents, self._vectors, self._same, self._characters = [], [], [], 0
 
 
-def _withdraw(server: psycopg.Connection[Any], shared: set[str], device: str) -> list[dict[str, Any]]:
+def _withdraw(server: psycopg.Connection[Any], shared: set[str], machine: Machine) -> list[dict[str, Any]]:
     """Remove what this machine pushed of collections that are private now, and units that are empty then.
 
     Returns for each how many documents were ``removed``, and how many stay that were pushed ``elsewhere``.
@@ -361,7 +390,7 @@ def _withdraw(server: psycopg.Connection[Any], shared: set[str], device: str) ->
         if collection in shared:
             continue
         held = writing.held(server, unit)
-        paths = [path for path, each in held.items() if each.device == device]
+        paths = [path for path, each in held.items() if machine.owns(each)]
         removed = sum(writing.remove(server, unit, batch) for batch in _batches(paths))
         server.execute(
             "DELETE FROM units u WHERE id = %s AND NOT EXISTS (SELECT FROM documents WHERE unit = u.id)", (unit,)

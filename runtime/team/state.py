@@ -22,7 +22,8 @@ _LOCK_WAIT_S = 10.0
 class State:
     """``device`` is a name that this machine gave itself; ``pushed_at`` in epoch seconds, 0 for never.
 
-    ``forget``: (collection, path) of documents that were forgotten here, and that the server has not confirmed.
+    ``forget``: (collection, path) of documents that were forgotten here, and that the server has not confirmed. Until a
+    push was whole, nobody knows what an earlier home of this machine left at the server (``runtime.team.recovery``).
     """
 
     __slots__ = ("_path", "device", "forget", "pushed_at")
@@ -39,7 +40,7 @@ class State:
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Internal(
                 f"{self._path} is damaged: {error}",
-                f"mv {self._path} {self._path}.damaged; then forget again what was to be gone: brain team push",
+                f"mv {self._path} {self._path}.damaged; then: brain team push, which looks for what it knew",
             ) from error
 
     def save(self) -> None:

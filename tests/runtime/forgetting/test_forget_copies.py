@@ -18,12 +18,12 @@ from core.files import LIVELY_S
 from core.home import Home
 from core.tombstones import Tombstones, by_content, is_by_content
 from ingest.archive import archive
+from ingest.identity import Meant
 from ingest.pipeline import pulse as ingest_pulse
 from runtime.asking.documents import Selection
 from runtime.capture import articles, inbox
 from runtime.capture.indexing import index
 from runtime.forgetting import forget, verify_erasure
-from runtime.forgetting.targets import Meant
 from tests.ingest.sources.test_git import Repository
 from tests.ingest.transcripts import SESSION, Script, save, tool
 
