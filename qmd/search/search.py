@@ -183,6 +183,13 @@ class Searcher:
         ranking.rank(question, drop)
         return ranking.hits(parts=parts)
 
+    def elsewhere(self, question: str, *, limit: int, filters: Filters) -> list[Hit]:
+        """Return the best documents of ``others`` alone, best first, without a text. Raises apsw.Error."""
+        ranking = Ranking(self, filters, limit)
+        del ranking.stores[0]
+        ranking.rank(question)
+        return ranking.hits(parts=False)
+
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the documents that ended last: a walk through time, no search. Raises apsw.Error."""
         self.last = None

@@ -191,6 +191,18 @@ class TeamStore:
             hit.begin = bounds[0]
         return str(text)
 
+    def texts(self, hits: Iterable[Hit], most_bytes: int) -> list[tuple[Hit, str]]:
+        """Return hits with their texts: in this order, those that still fit into ``most_bytes``."""
+        wanted = {hit.id - FIRST_ID: hit for hit in hits}
+        sizes = dict(self.rows("SELECT id, octet_length(text) FROM documents WHERE id = ANY (%s)", list(wanted)))
+        fitting: list[int] = []
+        for document in wanted:
+            if document in sizes and sizes[document] <= most_bytes:
+                most_bytes -= sizes[document]
+                fitting.append(document)
+        found = dict(self.rows("SELECT id, text FROM documents WHERE id = ANY (%s)", fitting))
+        return [(wanted[document], str(found[document])) for document in fitting if document in found]
+
     def _hits(self, condition: str, filters: Filters, values: Sequence[object]) -> list[Hit]:
         units = [unit.id for unit in self.units(filters.collections)]
         return self.find(f"d.unit = ANY (%s) AND {condition}", units, *values) if units else []

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from core import clock
 from core.errors import BrainError
 from core.processes.within import Begun
+from qmd.index.catalogue import Filters
 from qmd.index.terms import Analyzer
+from qmd.search.search import Searcher
+from qmd.team import overlay
 from qmd.team.connection import me, open_reader
 from qmd.team.failures import LATE
 from qmd.team.reading import Away, TeamStore
@@ -22,15 +25,14 @@ from runtime.asking.ask import Asker
 from runtime.asking.envelope import DOCID_DIGITS, TEAM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import apsw
 
     from core.config import Config
     from core.engine import Engine
     from core.home import Home
-    from qmd.index.catalogue import Filters
-    from qmd.search.search import Hit, Searcher
+    from qmd.search.search import Hit
     from qmd.team.bounded import BoundedConnection
     from qmd.vectors.static_query import Encoder
     from runtime.asking.request import Request
@@ -42,6 +44,8 @@ _SHARE, _PATIENCE_S = 0.5, 2.0
 # A server that failed is not asked again for so many seconds by a process that stays.
 _REST_S = 15.0
 _LEAST_S = 0.05
+# Documents of others, and bytes of their texts, that are read for one question about the work.
+_MOST_READ, _MOST_BYTES = 20, 4 << 20
 _STRICT = "--strict asks your own documents alone"
 
 
@@ -263,3 +267,36 @@ def recent(connection: apsw.Connection, config: Config, filters: Filters, limit:
             return Shared(found, store.count(filters), stated(config.engine, [store]))
     except Away as error:
         return Shared([], {}, stated(config.engine, [], error.message))
+
+
+class Laid(NamedTuple):
+    """What was laid over an index: ``documents`` of others by the id that they have there, and ``freshness.team``."""
+
+    documents: dict[int, Hit]
+    stated: dict[str, Any]
+
+
+def about(connection: apsw.Connection, words: str) -> Callable[[TeamStore], Sequence[Hit]]:
+    """Return what chooses the documents of others about ``words``: at most 20, the best as ``brain ask`` ranks."""
+
+    def choose(store: TeamStore) -> Sequence[Hit]:
+        searcher = Searcher(connection, others=[store])
+        return searcher.elsewhere(words, limit=_MOST_READ, filters=Filters())
+
+    return choose
+
+
+def lay_over(connection: apsw.Connection, config: Config, choose: Callable[[TeamStore], Sequence[Hit]]) -> Laid:
+    """Lay what others share over an index (``qmd.team.overlay``): the documents that ``choose`` returns.
+
+    Whatever ``connection`` is asked afterwards, it answers over both stores. If the server fails, nothing is laid over,
+    and ``stated`` says what is missing.
+    """
+    assert config.engine is not None
+    try:
+        with opened(connection, config) as store:
+            read = store.texts(choose(store), _MOST_BYTES)
+            overlay.lay(connection, read)
+            return Laid({hit.id: hit for hit, _ in read}, stated(config.engine, [store]))
+    except Away as error:
+        return Laid({}, stated(config.engine, [], error.message))

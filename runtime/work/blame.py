@@ -16,7 +16,6 @@ from qmd.index import catalogue
 from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION, READ, REJECTION, path_of
 from qmd.index.catalogue import Filters
-from runtime.asking.envelope import uri
 from runtime.explaining.file_history import has_name, mentions, spellings
 from runtime.work.edits import Edited, given_path, of_file, with_traces
 from runtime.work.present import CHANGED, Present, owners, ranges, state
@@ -39,6 +38,8 @@ _READ = 25
 _SAID, _EDITS, _RANGES, _TEXT = 3, 5, 6, 220
 # Documents that mention the file which are looked through.
 _MENTIONS = 30
+# Parts of the path by which what a team shares is looked up.
+_NAMES = 3
 _PLACE = re.compile(r"(.+?):(\d{1,8})(?:-(\d{1,8}))?")
 _PEOPLE = ("user", "task")
 
@@ -70,7 +71,9 @@ def blame(home: Home, config: Config, given: str, **within: Any) -> dict[str, An
     path, first, last = place(given)
     if not basename(path.strip().rstrip("/")):
         raise BadQuery("no file is named", "brain blame src/a.py")
-    return answer(home, config, lambda scope: _blamed(scope, path, first, last), SESSIONS, **within)
+    # The last folders tell a file from others of its name.
+    about = " ".join(given_path(path).replace("\\", "/").split("/")[-_NAMES:])
+    return answer(home, config, lambda scope: _blamed(scope, path, first, last), SESSIONS, about=about, **within)
 
 
 class _Session:
@@ -158,9 +161,8 @@ def _result(scope: Scope, session: _Session, wanted: range, name: str) -> dict[s
 
 def _change(scope: Scope, edited: Edited[Trace], looked: Sequence[tuple[Trace, Found]]) -> dict[str, Any]:
     states = {found.state for _, found in looked}
-    origin = scope.origin(edited.action.document)
     return {
-        "uri": uri(origin.collection, origin.path),
+        "uri": scope.uri(edited.action.document),
         "line": edited.action.line,
         "turn": edited.action.turn,
         "date": clock.iso(edited.at),
@@ -250,6 +252,11 @@ def _mentions(scope: Scope, whole: str, seen: set[str], most: int) -> list[dict[
         return []
     filters = Filters(kept, since=scope.since or None)
     rows = catalogue.mentioning(scope.connection, f'"{phrase}"', filters, _MENTIONS)
+    if scope.shared:
+        # The full-text tables have the user's own documents alone.
+        theirs = [document for document, hit in scope.shared.items() if hit.trust == "session"]
+        rows += catalogue.rows(scope.connection, Filters(since=scope.since or None), theirs)
+        rows.sort(key=lambda row: -row[6])
     documents = [catalogue.Document(row) for row in rows]
     scope.load(each.id for each in documents)
     found: list[dict[str, Any]] = []

@@ -59,7 +59,7 @@ def of_file(scope: Scope, path: str) -> tuple[list[Action], bool]:
     places = {whole, os.path.realpath(whole), *earlier_names(whole)}
     exact: list[Action] = []
     for name in sorted({basename(place) for place in places}):
-        exact += (each for each in _done(scope, name) if path_of(each) in places)
+        exact += (each for each in _done(scope, name) if _is_same(scope, each, places))
     if exact:
         return sorted(exact, key=lambda each: (-each.at, -each.document, -each.number)), True
     return [each for each in _done(scope, basename(whole)) if _is_like(each, path.strip(), whole)], False
@@ -68,6 +68,14 @@ def of_file(scope: Scope, path: str) -> tuple[list[Action], bool]:
 def _done(scope: Scope, name: str) -> list[Action]:
     rows = history.of_file(scope.connection, name[:120], scope.since, most=-1)
     return [each for each in rows if each.outcome != FAILED and scope.holds(each.document)]
+
+
+def _is_same(scope: Scope, action: Action, places: Iterable[str]) -> bool:
+    """Return True if an action is about the file at ``places``: of another member, below a project of the same name."""
+    if action.document not in scope.shared:
+        return path_of(action) in places
+    end = f"/{basename(action.folder)}/{action.subject}"
+    return bool(action.folder) and any(place.endswith(end) for place in places)
 
 
 def _is_like(action: Action, given: str, whole: str) -> bool:
@@ -108,7 +116,8 @@ def with_traces(scope: Scope, actions: Sequence[Action], most: int) -> list[Edit
     wanted = list(groups)[:most]
     cached = {document: unpacked(data) for document, data in edits.read(scope.connection, wanted).items()}
     found = {document: traces for document, traces in cached.items() if traces is not None}
-    logs = _logs(scope, [document for document in wanted if document not in found])
+    # The raw records of other members are on their machines.
+    logs = _logs(scope, [document for document in wanted if document not in found and document not in scope.shared])
     found |= {document: [trace(change) for change in changes] for document, changes in logs.items()}
     # A log without edits may only be out of reach for now.
     cache(scope, {document: packed(found[document]) for document in logs if found[document]}, edits.TRACES)

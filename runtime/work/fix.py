@@ -6,12 +6,12 @@ from os.path import isabs, isdir, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
+from core.config import EVIDENCE
 from core.counting import counted
 from core.errors import BadQuery
 from core.text import encodable, one_line
 from qmd.index.actions import history, table
 from qmd.index.actions.action import CHANGES, COMMAND, FAILED, READ
-from runtime.asking.envelope import uri
 from runtime.asking.request import echoed, project_glob
 from runtime.validity import validity
 from runtime.work.scope import answer, where
@@ -54,7 +54,10 @@ def fix(home: Home, config: Config, error: str, **within: Any) -> dict[str, Any]
     error = encodable(error)
     if not error.strip():
         raise BadQuery("the error is empty", "brain fix \"ModuleNotFoundError: No module named 'x'\"")
-    return answer(home, config, lambda scope: _found(scope, error), FIXES, **within)
+    # Errors are redacted before they are indexed, so only a redacted one is the same; an answer repeats it as well.
+    wanted = signatures(echoed(error[:_PASTED]))
+    about = wanted[0] if wanted else ""
+    return answer(home, config, lambda scope: _found(scope, wanted), FIXES, about=about, **within)
 
 
 def friction(home: Home, config: Config, **within: Any) -> dict[str, Any]:
@@ -105,9 +108,7 @@ def _words(text: str) -> list[str]:
     return [word.strip(".-") for word in spaced.split() if word.strip(".-")]
 
 
-def _found(scope: Scope, error: str) -> dict[str, Any]:
-    # Errors are redacted before they are indexed, so only a redacted one is the same; an answer repeats it as well.
-    wanted = signatures(echoed(error[:_PASTED]))
+def _found(scope: Scope, wanted: list[str]) -> dict[str, Any]:
     match = "exact"
     failures: list[Action] = []
     met: tuple[str, ...] = ()
@@ -147,16 +148,13 @@ def _counts(scope: Scope, documents: dict[int, int]) -> dict[int, int]:
 
 def _validity(scope: Scope, result: dict[str, Any], failures: list[Action]) -> dict[str, Any]:
     """Return if a fix still holds: the error did not come back in the project, and its files are as they were."""
-    if not result["held"]:
+    if not result["held"] or "owner" in result:
+        # Files of another member are on another machine, also if a path of this one is called the same.
         return validity.verdict()
     at = clock.parse_iso(result["date"]) or 0
     for each in failures:  # the newest first
         origin = scope.origin(each.document)
-        if (
-            each.at > at
-            and origin.project == result["project"]
-            and uri(origin.collection, origin.path) != result["uri"]
-        ):
+        if each.at > at and origin.project == result["project"] and scope.uri(each.document) != result["uri"]:
             return scope.contradicted(each)
     steps = [step["subject"] for step in result["steps"] if step["kind"] in CHANGES]
     project = result["project"]
@@ -181,8 +179,9 @@ def _identity(result: dict[str, Any]) -> tuple[Any, ...]:
     return (result["command"], result["project"], result["held"], steps)
 
 
-def _worth(result: dict[str, Any]) -> tuple[bool, bool, str]:
-    return (result["held"], bool(result["steps"]), result["date"])
+def _worth(result: dict[str, Any]) -> tuple[bool, bool, bool, str]:
+    # What never advises comes after what may.
+    return (result["held"], result.get("trust") != EVIDENCE, bool(result["steps"]), result["date"])
 
 
 def _result(scope: Scope, failure: Action) -> dict[str, Any]:

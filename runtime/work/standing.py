@@ -11,7 +11,6 @@ from qmd.index import catalogue
 from qmd.index.actions import table
 from qmd.index.actions.action import CHANGES, COMMAND, path_of
 from qmd.index.actions.action import FAILED as ENDED_BADLY
-from runtime.asking.envelope import uri
 from runtime.distill.words import words
 from runtime.validity import CHANGED, CURRENT, SUPERSEDED, UNKNOWN
 from runtime.validity.file_changes import changed_files
@@ -100,9 +99,8 @@ class Standing:
         return (catalogue.Document(row).field("superseded_by") or "") if row is not None else ""
 
     def _place(self, each: Attempt) -> dict[str, Any]:
-        origin = self._scope.origin(each.document)
         return {
-            "uri": uri(origin.collection, origin.path),
+            "uri": self._scope.uri(each.document),
             "line": each.line,
             "text": f"{each.outcome}: {one_line(each.quote or each.what, 180)}",
             "date": clock.iso(each.at),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-_INSERT = f"INSERT INTO brain_actions({COLUMNS}) VALUES({', '.join('?' * (COLUMNS.count(',') + 1))})"
+_VALUES = f"({COLUMNS}) VALUES({', '.join('?' * (COLUMNS.count(',') + 1))})"
 _SELECT = f"SELECT {COLUMNS} FROM brain_actions"
 # Distinct errors that a search by words looks through, newest documents first.
 _MOST_ERRORS = 20_000
@@ -50,10 +50,10 @@ class Origin(NamedTuple):
     is_clean: bool
 
 
-def write(connection: apsw.Connection, document: int, actions: Sequence[Action]) -> None:
-    """Write the actions of a document that has none in the table, in this order."""
+def write(connection: apsw.Connection, document: int, actions: Sequence[Action], table: str = "brain_actions") -> None:
+    """Write the actions of a document that has none in the ``table``, in this order."""
     rows = ((*action.row()[:-2], document, number) for number, action in enumerate(actions))
-    connection.executemany(_INSERT, rows)
+    connection.executemany(f"INSERT INTO {table}{_VALUES}", rows)
 
 
 def origins(connection: apsw.Connection, documents: Iterable[int]) -> dict[int, Origin]:
