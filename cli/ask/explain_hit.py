@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.render import table
 from core.text import one_line
+from runtime.asking.wording import without_team
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,7 @@ def lines(found: dict[str, Any]) -> Iterable[str]:
     yield one_line(found["why"])
     if found.get("fix"):
         yield f"fix: {one_line(found['fix'])}"
+    yield from without_team(found.get("freshness", {}))
     if found["verdict"] == "not_indexed":
         others = [near for near in found["near"] if near not in found.get("fix", "")]
         if others:
@@ -61,6 +63,7 @@ def lines(found: dict[str, Any]) -> Iterable[str]:
 def _facts(found: dict[str, Any]) -> Iterable[str]:
     rank = f"{found['rank']}, of {found['candidates']:,} candidates" if found["rank"] else "none"
     rows = [
+        *([("owner", found["owner"])] if "owner" in found else []),
         ("title", one_line(found["title"])),
         ("uri", f"{found['uri']}  {found['docid']}"),
         ("date", found["date"]),

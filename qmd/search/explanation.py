@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from qmd.index.terms import spaced_out
 from qmd.search import scoring
 from qmd.search.search import DOCUMENTS, IndexCandidates, Ranking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from qmd.index.catalogue import Filters
+    from qmd.index.catalogue import Document, Filters
     from qmd.search.search import Boost, Searcher, Table
 
 
@@ -33,20 +35,30 @@ class Explanation:
 
 
 def explain(
-    searcher: Searcher, question: str, document: int, *, filters: Filters, boost: Boost | None = None, drop: str = ""
+    searcher: Searcher,
+    question: str,
+    document: Document,
+    text: str,
+    *,
+    filters: Filters,
+    boost: Boost | None = None,
+    drop: str = "",
 ) -> Explanation:
-    """Return how ``document`` ranks for ``question``, also if it is not nominated. Raises apsw.Error."""
-    ranking = _Watching(searcher, filters, boost, document)
+    """Return how ``document`` ranks for ``question`` among those of the index and of ``searcher.others``.
+
+    A document of the index has a score also if it is not nominated. ``text`` is the document's. Raises apsw.Error.
+    """
+    ranking = _Watching(searcher, filters, boost, document.id)
     ranking.rank(question, drop)
     result = Explanation()
     ranked = ranking.ranked()
     result.candidates = len(ranked)
     result.nominated = ranking.nominated or not ranking.terms.phrases
-    if document in ranked:
-        result.rank = ranked.index(document) + 1
-        result.score = min(1.0, ranking.scores[document] / ranking.full)
-        result.parts = ranking.parts(document)
-    result.terms = ranking.rows_of_terms()
+    if document.id in ranked:
+        result.rank = ranked.index(document.id) + 1
+        result.score = min(1.0, ranking.scores[document.id] / ranking.full)
+        result.parts = ranking.parts(document.id)
+    result.terms = ranking.rows_of_terms(document.title, text)
     return result
 
 
@@ -79,22 +91,23 @@ class _Watching(Ranking):
     def __init__(self, searcher: Searcher, filters: Filters, boost: Boost | None, watched: int) -> None:
         super().__init__(searcher, filters, 0, boost)
         self._watched, self._own = watched, _Watched(searcher, filters, watched)
-        self.stores = [self._own]
+        self.stores[0] = self._own
 
     @property
     def nominated(self) -> bool:
         """Return True if the search nominates the document by itself."""
-        return self._own.nominated
+        is_own = bool(self._own.hits((self._watched,)))
+        return self._own.nominated if is_own else self._watched in self.scored
 
-    def rows_of_terms(self) -> list[dict[str, Any]]:
-        """Return what is known of each term, for the watched document."""
+    def rows_of_terms(self, title: str, text: str) -> list[dict[str, Any]]:
+        """Return what is known of each term, for the watched document. A store elsewhere may not have counted it."""
         terms = self.terms
         counts = [0.0] * len(terms.count)
         if terms.phrases:
-            query = self._own.query
-            for _, _, _, places in self._searcher.locate(DOCUMENTS, query.full, (self._watched,), query.skip):
-                for term, (_, title, body) in zip(query.terms, places, strict=True):
-                    counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
+            for said, weight in ((title, scoring.TITLE_WEIGHT), (text, 1.0)):
+                spoken = [stem for _, _, stem in self._searcher.analyzer.offsets(spaced_out(said))]
+                for term, stems in zip(terms.term, terms.stems, strict=True):
+                    counts[term] += weight * _occurrences(spoken, list(stems))
         return [
             {
                 "term": name,
@@ -104,3 +117,9 @@ class _Watching(Ranking):
             }
             for index, name in enumerate(terms.names)
         ]
+
+
+def _occurrences(spoken: Sequence[str], stems: list[str]) -> int:
+    """Return how often a phrase is in a text."""
+    first, width = stems[0], len(stems)
+    return sum(stem == first and spoken[place : place + width] == stems for place, stem in enumerate(spoken))

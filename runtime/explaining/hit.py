@@ -18,9 +18,10 @@ from qmd.search.explanation import Explanation
 from qmd.search.search import Searcher
 from runtime.asking.chronology import date_boost
 from runtime.asking.documents import NotFound, Row, resolve
-from runtime.asking.envelope import SCHEME, docid, uri
+from runtime.asking.envelope import SCHEME, docid, uri_of
 from runtime.asking.request import DEFAULT_LIMIT, Request, echoed, validate
 from runtime.explaining.fate import SUFFIX, Fate, fate
+from runtime.explaining.show import text_of
 from runtime.resident.answer import answer
 
 if TYPE_CHECKING:
@@ -71,18 +72,31 @@ def explain(home: Home, config: Config, reference: str, question: str) -> dict[s
 def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row, question: str) -> dict[str, Any]:
     boost, span = date_boost(question, clock.now())
     phrase = span.phrase if span else ""
-    found = explanation.explain(Searcher(connection), question, row.id, filters=Filters(), boost=boost, drop=phrase)
-    answered = _answer(home, config, question, max(_DEEP, found.rank))
+    searcher, text = Searcher(connection), text_of(connection, row)
+
+    def look() -> Explanation:
+        return explanation.explain(searcher, question, row, text, filters=Filters(), boost=boost, drop=phrase)
+
+    shared: dict[str, Any] = {}
+    if config.engine is None:
+        found = look()
+    else:
+        from runtime.asking import team
+
+        found, shared["team"] = team.with_team(searcher, config, look)
+    # The rank is among what the explanation looked at: a server that was away is not waited for again.
+    own = "missing" in shared.get("team", {})
+    answered = _answer(home, config, question, max(_DEEP, found.rank), own=own)
     hits = answered["hits"]
-    own = uri(row.collection, row.path)
-    place = next((hit["rank"] for hit in hits if hit["uri"] == own), 0)
+    name = uri_of(row)
+    place = next((hit["rank"] for hit in hits if hit["uri"] == name), 0)
     parts = hits[place - 1].get("explain") or {} if place else {}
     meant = {name: parts[name] for name in _MEANT if parts.get(name) is not None}
     envelope: dict[str, Any] = {
         "schema": 1,
         "ok": True,
         "query": echoed(question),
-        "uri": own,
+        "uri": name,
         "docid": docid(row.hash),
         "title": row.title,
         "rank": place or None,
@@ -98,6 +112,10 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
         ],
     }
     only_when = answered["route"]["mode"] == "time"
+    if row.owner:
+        envelope["owner"] = row.owner
+    if shared:
+        envelope["freshness"] = shared
     filtered = _filtered(config, row, span, only_when)
     if filtered:
         envelope["verdict"], envelope["why"] = "filtered", filtered
@@ -110,19 +128,19 @@ def _explained(home: Home, connection: apsw.Connection, config: Config, row: Row
     return envelope
 
 
-def _answer(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
+def _answer(home: Home, config: Config, question: str, limit: int, *, own: bool) -> dict[str, Any]:
     """Return the answer of ``brain ask``, with as many hits as the document may rank."""
     try:
-        found = _asked(home, config, question, limit)
+        found = _asked(home, config, question, limit, own)
         if found["route"]["mode"] == "time":
-            found = _asked(home, config, question, _NEWEST)
+            found = _asked(home, config, question, _NEWEST, own)
     except EngineMissing as missing:  # nothing matches, in an index that no run has completed
         return {"hits": [], "route": {"mode": "lex", "reason": missing.message}}
     return found
 
 
-def _asked(home: Home, config: Config, question: str, limit: int) -> dict[str, Any]:
-    request = Request(limit=limit, literal=True, rerank=False, own=True, explain=True)
+def _asked(home: Home, config: Config, question: str, limit: int, own: bool) -> dict[str, Any]:
+    request = Request(limit=limit, literal=True, rerank=False, own=own, explain=True)
     return answer(home, config, question, request, os.environ, builtin=True)[0]
 
 

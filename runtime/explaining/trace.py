@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from os.path import basename, expanduser, isabs, isfile, join, normpath
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from core.sqlite import open_to_read
 from core.text import one_line
 from ingest.pipeline.state import FILE
 from runtime.asking import documents
+from runtime.asking.envelope import uri
 from runtime.asking.recent import item
 from runtime.explaining.show import text_of
 from runtime.validity.file_changes import since
@@ -48,22 +50,31 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
 
     ``turn`` is the section of the named line; ``sources`` are the raw files, each with ``line`` (1-based)
     and ``message_id`` of the record where it was found; ``files`` what the session wrote to and what became of it in
-    git since it ended. Raises what ``documents.resolve`` does, and apsw.Error.
+    git since it ended. Raw files and repositories of another member of the team are on that member's machines:
+    ``elsewhere`` says how to follow the document there, and nothing is looked up here. Raises what
+    ``documents.resolve`` does, and apsw.Error.
     """
     row = documents.resolve(connection, config, reference)
     text = text_of(connection, row)
     lines = text.split("\n")
     line = min(row.line, len(lines)) if row.line else 0
     turn = _turn(lines, line) if line else None
-    needles = _needles(lines, line)
-    sources = [_source(path, status, needles) for path, status in _raw_files(home, row)]
     paths = touched(lines, str(row.fields.get("project") or ""))
-    files = since(paths, row.ended)
-    changed = sum(each["state"] != "unchanged" for each in files)
-    summary = ""
-    if files:
+    elsewhere: dict[str, Any] = {}
+    if row.owner:
+        sources, changed = list[dict[str, Any]](), 0
+        files: list[dict[str, Any]] = [{"path": path, "state": "unknown", "commits": None} for path in paths]
+        summary = f"it wrote to {counted(len(files), 'file')} on a machine of {row.owner}" if files else ""
+        there = uri(row.collection, row.path) + (f":{line}" if line else "")
+        elsewhere["elsewhere"] = {"owner": row.owner, "command": f"brain trace {shlex.quote(there)}"}
+    else:
+        needles = _needles(lines, line)
+        sources = [_source(path, status, needles) for path, status in _raw_files(home, row)]
+        files = since(paths, row.ended)
+        changed = sum(each["state"] != "unchanged" for each in files)
         verb = "has" if changed == 1 else "have"
-        summary = f"{changed} of {counted(len(files), 'file')} that it wrote to {verb} changed since this memory"
+        said = f"{changed} of {counted(len(files), 'file')} that it wrote to {verb} changed since this memory"
+        summary = said if files else ""
     return {
         "schema": 1,
         "ok": True,
@@ -73,6 +84,7 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
         "sources": sources,
         "files": {"touched": len(files), "changed": changed, "items": files},
         "summary": summary,
+        **elsewhere,
     }
 
 
@@ -198,7 +210,9 @@ def touched(lines: list[str], project: str) -> list[str]:
 
 def lines(envelope: dict[str, Any]) -> list[str]:
     """Return the envelope for people."""
-    shown = [f"{envelope['title']}", f"   {envelope['uri']}  {envelope['age']} ({envelope['date'][:10]})"]
+    age = f"{envelope['age']} ({envelope['date'][:10]})"
+    age = f"{envelope['owner']} · {age}" if "owner" in envelope else age
+    shown = [f"{envelope['title']}", f"   {envelope['uri']}  {age}"]
     turn = envelope["turn"]
     if turn:
         when = f", {turn['time']} UTC" if turn["time"] else ""
@@ -208,7 +222,9 @@ def lines(envelope: dict[str, Any]) -> list[str]:
         place = f"{source['path']}:{source['line']}" if source["line"] else source["path"]
         record = f"  record {source['message_id']}" if source["message_id"] else ""
         shown.append(f"   from {place}{record}{gone}")
-    if not envelope["sources"]:
+    if elsewhere := envelope.get("elsewhere"):
+        shown.append(f"   the raw record is on a machine of {elsewhere['owner']}; there: {elsewhere['command']}")
+    elif not envelope["sources"]:
         shown.append("   no raw file is recorded for it")
     if envelope["resume"]:
         shown.append(f"   > {envelope['resume']}")

@@ -10,7 +10,7 @@ from core.text import printable_value
 from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking.documents import resolve
-from runtime.asking.envelope import SCHEME, uri
+from runtime.asking.envelope import SCHEME, uri, uri_of
 from runtime.distill.distillate import DISTILLED
 from runtime.explaining import reading
 from runtime.explaining.show import show
@@ -121,7 +121,7 @@ def trace_view(visit: Visit) -> Page:
     with closing(open_index(visit.home.index)) as connection:
         # The end of a path may look like a line: the document is resolved first.
         row = resolve(connection, visit.config, visit.path["reference"])
-        reference = uri(row.collection, row.path) + (f":{line}" if line or row.line else "")
+        reference = uri_of(row) + (f":{line}" if line or row.line else "")
         found = trace(visit.home, visit.config, connection, reference, now=visit.now)
     envelope = printable_value(shown_value(found))
     return Page("trace", envelope["title"], envelope, {}, "trace", {"uri": envelope["uri"]})

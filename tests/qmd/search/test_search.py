@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -9,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadQuery
+from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index
 from qmd.index.update import register, update
 from qmd.search import lex
-from qmd.search.explanation import explain
+from qmd.search.explanation import Explanation, explain
 from qmd.search.search import Hit, Searcher
 from tests.examples import examples
 from tests.qmd.corpus import Folder, indexed, run, write
@@ -211,12 +211,19 @@ def test_strict_refuses_more_prefixes_than_a_deadline_can_interrupt(tmp_path: Pa
 
 def test_explain_has_terms_and_rank_of_any_document(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "walrus penguin", "b.md": "walrus", "c.md": "seal"})
-    ids: dict[Any, Any] = {row[0]: row[1] for row in connection.execute("SELECT path, id FROM documents")}
     searcher = Searcher(connection)
-    found = explain(searcher, "walrus penguin", ids["b.md"], filters=Filters())
+
+    def explained(path: str) -> Explanation:
+        row = catalogue.in_any_collection(connection, path)
+        assert row is not None
+        document = catalogue.Document(row)
+        text = catalogue.text(connection, document.hash) or ""
+        return explain(searcher, "walrus penguin", document, text, filters=Filters())
+
+    found = explained("b.md")
     assert (found.rank, found.candidates) == (2, 2)
     assert [(term["term"], term["in_document"]) for term in found.terms] == [("walrus", 1), ("penguin", 0)]
-    absent = explain(searcher, "walrus penguin", ids["c.md"], filters=Filters())
+    absent = explained("c.md")
     assert (absent.rank, absent.nominated) == (0, False)
 
 

@@ -1,0 +1,142 @@
+"""Where a hit of another member of a team came from, and how it was ranked."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.postgres import Server, Space
+from core.config import Config, load
+from core.engine import Engine
+from core.errors import EngineMissing
+from core.home import Home
+from qmd.index.store import open_index
+from qmd.team.connection import open_writer
+from runtime.explaining.hit import explain
+from runtime.explaining.trace import lines, trace
+from tests.conftest import Brain
+from tests.qmd.team.filling import fill
+from tests.runtime.index_fixture import Shelf
+from tests.runtime.work.sessions import did
+from tests.web.site import Browser
+
+_NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
+_HIT = "team://mira/brain/a.md"
+
+
+class Team:
+    """``mira`` shares a session that changed files; ``bob``, who asks from ``home``, has the same files."""
+
+    def __init__(self, server: Server, place: Path) -> None:
+        self.space: Space = server.space("mira", "bob")
+        homes = [Home(str(place / name)) for name in ("mira", "bob")]
+        for home in homes:
+            home.make()
+        theirs, self.shelf = map(Shelf, homes)
+        self.project = place / "api"
+        self.project.mkdir()
+        (self.project / "walrus.py").write_text("changed since")
+        calls = "The walrus cache is cold.\n\n- Edit: walrus.py\n- Edit: gone.py\n"
+        did(theirs, "a", calls, ago=3, project=str(self.project))
+        did(theirs, "b", "Nothing but penguins.\n", ago=3)
+        index = open_index(theirs.home.index)
+        fill(self.space.engine("mira"), index, trust="session")
+        index.close()
+        did(self.shelf, "c", "A walrus, a walrus.\n", ago=1)
+        self.home = self.shelf.home
+
+    def config(self, engine: Engine | None = None) -> Config:
+        found = load(self.home)
+        found.timeout_s = 60.0
+        found.engine = engine or self.space.engine("bob")
+        return found
+
+    def trace(self, reference: str, engine: Engine | None = None) -> dict[str, Any]:
+        with closing(open_index(self.home.index)) as index:
+            return trace(self.home, self.config(engine), index, reference, now=2_000_000_000)
+
+    def explain(self, reference: str, question: str, engine: Engine | None = None) -> dict[str, Any]:
+        return explain(self.home, self.config(engine), reference, question)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", 30.0)
+
+
+@pytest.fixture(scope="module")
+def team(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Team:
+    return Team(postgres, tmp_path_factory.mktemp("team"))
+
+
+def test_the_trace_of_a_members_hit_says_where_its_raw_record_is_and_looks_at_nothing_here(team: Team) -> None:
+    found = team.trace(f"{_HIT}:13")
+    assert (found["uri"], found["owner"], found["sources"], found["resume"]) == (_HIT, "mira", [], None)
+    assert found["elsewhere"] == {"owner": "mira", "command": "brain trace qmd://brain/a.md:13"}
+    assert found["turn"]["role"] == "assistant"
+    # The same paths are here, and are not the member's.
+    assert [each["state"] for each in found["files"]["items"]] == ["unknown", "unknown"]
+    assert (found["files"]["changed"], found["summary"]) == (0, "it wrote to 2 files on a machine of mira")
+    said = lines(found)
+    assert any("mira · " in line for line in said)
+    assert "   the raw record is on a machine of mira; there: brain trace qmd://brain/a.md:13" in said
+    with pytest.raises(EngineMissing, match="cannot be reached"):
+        team.trace(_HIT, _NOWHERE)
+
+
+def test_a_name_of_a_members_document_is_one_word_of_the_command(postgres: Server, tmp_path: Path) -> None:
+    team = Team(postgres, tmp_path)
+    with team.space.superuser() as root:
+        root.execute("UPDATE documents SET path = 'a; rm -r ~.md' WHERE path = 'a.md'")
+    found = team.trace("team://mira/brain/a; rm -r ~.md")
+    assert found["elsewhere"]["command"] == "brain trace 'qmd://brain/a; rm -r ~.md'"
+
+
+def test_explain_shows_how_a_members_hit_was_ranked_among_the_hits_of_both(team: Team) -> None:
+    found = team.explain(_HIT, "walrus cache")
+    assert (found["verdict"], found["uri"], found["owner"], found["rank"]) == ("answers", _HIT, "mira", 1)
+    assert found["parts"]["document"] > 0
+    assert found["candidates"] == 2
+    counted = {term["term"]: (term["passages"], term["in_document"]) for term in found["terms"]}
+    assert (counted["cache"], counted["walrus"][0]) == ((1, 1), 2)
+    assert found["freshness"]["team"]["members"] == ["mira"]
+    own = team.explain("c.md", "walrus cache")
+    assert [(hit["uri"], own["rank"]) for hit in own["above"]] == [(_HIT, 2)]
+
+
+def test_explain_says_why_a_members_document_does_not_appear(team: Team) -> None:
+    found = team.explain("team://mira/brain/b.md", "walrus cache")
+    assert (found["verdict"], found["rank"]) == ("no_common_term", None)
+    assert team.explain("team://mira/brain/none.md", "walrus")["verdict"] == "not_indexed"
+
+
+def test_without_the_server_an_own_hit_is_explained_and_what_is_missing_is_said(team: Team) -> None:
+    found = team.explain("c.md", "walrus cache", _NOWHERE)
+    assert (found["rank"], found["freshness"]["team"]["missing"]) == (1, "the team's server cannot be reached")
+
+
+def test_the_command_and_the_page_say_the_same(team: Team, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in team.space.env("bob").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BRAIN_HOME", team.home.root)
+    patient = "import runtime.asking.team as team; team._PATIENCE_S = 30.0"
+    said = brain("explain", "--hit", _HIT, "walrus cache", code=patient).stdout
+    assert "owner       mira" in said
+    assert json.loads(brain("trace", _HIT, "--json", code=patient).stdout)["elsewhere"]["owner"] == "mira"
+    page = Browser(team.home).get(f"/trace/{_HIT}")
+    assert "It is on a machine of mira." in page
+    assert "walrus.py" in page
+    assert "Forget it" not in Browser(team.home).get(f"/s/{_HIT}")
+
+
+def test_what_is_revoked_has_neither_trace_nor_rank(postgres: Server, tmp_path: Path) -> None:
+    team = Team(postgres, tmp_path)
+    server = open_writer(team.space.engine("mira"), 10)
+    server.execute("DELETE FROM grants WHERE unit IN (SELECT id FROM units WHERE owner = session_user)")
+    server.close()
+    assert team.explain(_HIT, "walrus cache")["verdict"] == "not_indexed"
+    assert team.explain("c.md", "walrus cache")["candidates"] == 1
