@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.agents import guard, handover, hooks, recall
 from bench.asking import ask, blame, both_stores, coverage, locomo, tui, warm, web, work
 from bench.embedding import cluster, embed, vectors
-from bench.indexing import chrome, code, engine, index, readers, sources
+from bench.indexing import chrome, code, engine, growing, index, readers, sources
 from bench.measure import DATA, ROOT, Failed, compile_checkout
 from bench.operating import doctor, safety, team, watch
 from bench.report import Report
@@ -35,6 +35,7 @@ SUITES: dict[str, tuple[Callable[..., None], ...]] = {
     "code": (code.measure,),
     "sources": (sources.measure,),
     "readers": (readers.measure,),
+    "growing": (growing.measure,),
     "redaction": (safety.measure_redaction,),
     "archive": (safety.measure_archive,),
     "vectors": (vectors.measure,),

@@ -114,6 +114,23 @@ class Session:
                     size -= len(line)
                     stream.write(line)
 
+    def work(self, size: int) -> None:
+        """About ``size`` bytes of work as in real transcripts: a twenty-fifth is said, the rest is what was printed."""
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(self._record("user", "find out what is slow, and mend it"))
+            while size > 0:
+                call = f"t{self._count}"
+                use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"make part-{call}"}}
+                result = {"type": "tool_result", "tool_use_id": call, "content": _PARAGRAPH * 80}
+                for role, block in (
+                    ("assistant", {"type": "text", "text": f"step {call}: {_PARAGRAPH * 2}"}),
+                    ("assistant", use),
+                    ("user", result),
+                ):
+                    line = self._record(role, [block])
+                    size -= len(line)
+                    stream.write(line)
+
     def payload(self) -> Path:
         """The file that holds the hook's input."""
         path = DATA / "hook-payload.json"

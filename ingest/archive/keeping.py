@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from ingest.archive.archive import Entry
     from ingest.archive.reading_back import ReadBack
     from ingest.archive.recording import Archive, Recorder
-    from ingest.raw.store import SourceFile
+    from ingest.archive.resuming import ResumePoint
+    from ingest.pipeline.reading import Reading
+    from ingest.raw.records import Records
+    from ingest.raw.store import RawFile, SourceFile
     from ingest.source import Settings
 
 _OFF = "off"
@@ -75,6 +78,16 @@ class Keeping(Withholding):
         from ingest.archive.recording import Recorder
 
         return Recorder(archive, path, COMPANION if companion else version)
+
+    def resume_point(
+        self, file: RawFile, lines: Records, recorder: Recorder | None, reading: Reading
+    ) -> ResumePoint | None:
+        """Return where the reading of a journal goes on; None for a run that reads everything anew."""
+        if self._checks:
+            return None
+        from ingest.archive.resuming import ResumePoint
+
+        return ResumePoint(self._home, self._source, file, lines, recorder, reading)
 
     def older(self, path: str) -> list[Entry]:
         """Return the archived versions of a file from before it said less: the newest first."""

@@ -30,9 +30,11 @@ from ingest.archive.archive import (
     unlink_unnamed,
     write_rows,
 )
+from ingest.archive.archive import held as objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from ingest.archive.packing import Packing
 
@@ -268,6 +270,27 @@ class Recorder:
             for _, _, held in self._lost:
                 self.archive.put(bytes(held))
             self.archive.settle()
+
+    def go_on(self, consumed: int, digest: str, read: Any) -> bool:
+        """Take the file's first ``consumed`` bytes as added, if the archive recorded exactly these; return True then.
+
+        ``digest`` is their SHA-256, hexadecimal, and ``read`` its object.
+        """
+        known, policy = self._prefix, RAW if self.archive.keeps_raw else REDACTION
+        if known is None or self._lost or (known.consumed, known.digest, known.policy) != (consumed, digest, policy):
+            return False
+        hashed = read.copy() if known.sha == digest else hashlib.sha256()
+        if known.sha != digest:
+            try:
+                for data in objects(self.archive.settle(), known):
+                    hashed.update(data)
+            except OSError:
+                return False
+        if hashed.hexdigest() != known.sha:
+            return False
+        self._prefix, self._hash = None, hashed
+        self._segments, self._length, self._records = list(known.segments), known.length, known.records
+        return True
 
     def in_pieces(self) -> None:
         """Make the file consist of the pieces that are given; earlier pieces that are not given are dropped."""

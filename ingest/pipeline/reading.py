@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
+    from ingest.archive.resuming import ResumePoint
     from ingest.raw.store import RawStore
 
     Unwrap = Callable[[BinaryIO], object]
 
     class Journal(Protocol):
-        """A session that is made of the records of one file."""
+        """A session that is made of the records of one file. ``add`` returns True if it wants no more of them."""
 
-        def add(self, record: dict[str, Any], line: int, /) -> object: ...
+        def add(self, record: dict[str, Any], line: int, /) -> bool | None: ...
         def finish(self) -> object: ...
 
 
@@ -54,7 +55,7 @@ class Reading:
     ``dropped``: records that are left out, by reason; ``failures`` holds the first of ``failed_reasons``; ``stays``:
     there was more of it, and the archive keeps that; ``taken``: the units of the parts that were handed over;
     ``withheld``: why others of them were left out; ``excluded``: those that a rule left out; ``passed``: the parts that
-    no rule leaves out.
+    no rule leaves out; ``point``: where the reading goes on, while a journal is read that may go on.
     """
 
     __slots__ = (
@@ -71,6 +72,7 @@ class Reading:
         "parts",
         "passed",
         "path",
+        "point",
         "raw",
         "recovered",
         "redacted",
@@ -85,6 +87,7 @@ class Reading:
 
     def __init__(self, path: str, raw: RawStore) -> None:
         self.path, self.raw, self.stays = path, raw, False
+        self.point: ResumePoint | None = None
         self.skipped = self.withheld = self.digest = ""
         self.consumed = self.size = self.mtime_ns = self.inode = 0
         self.parts: dict[str, Any] = {}
@@ -151,12 +154,15 @@ def lines(
     take: Callable[[records.Records, Reading], None],
     foreign: str,
     unwrap: Unwrap | None = None,
+    *,
+    goes_on: bool = False,
 ) -> Reading:
     """Read one file of JSON Lines, which may be compressed: ``take`` fills the reading's parts from its records.
 
     ``foreign``: why a file that is well-formed and holds nothing of ours makes no document. ``unwrap``, of a
-    compressed file, gives the lines that its own stand for: these are parsed, redacted and archived. Never raises for
-    what is in the file or for its not being readable: see ``Reading.failed``.
+    compressed file, gives the lines that its own stand for: these are parsed, redacted and archived. ``goes_on``:
+    ``take`` can begin where the last reading of the file ended (``Reading.point``). Never raises for what is in the
+    file or for its not being readable: see ``Reading.failed``.
     """
     reading = Reading(path, raw)
     try:
@@ -170,6 +176,8 @@ def lines(
                 recorder = raw.recorder(path)
                 source = records.Records(_lines(file, unwrap), path, **_sink(recorder))
                 is_cut = False
+                if goes_on and file.packed is None:
+                    reading.point = raw.resume_point(file, source, recorder, reading)
                 take(source, reading)
                 reading.recovered, reading.redacted = source.recovered, source.redacted
                 if file.packed is not None:
@@ -193,34 +201,58 @@ def lines(
                         _record_left(reading, recorder.restarted(), unwrap)
                 elif recorder is not None and reading.parts:
                     _record(reading, recorder, unwrap)
+                if reading.point is not None:
+                    reading.point.end(is_kept=bool(reading.parts) and not withheld)
     except OSError as error:
         unreadable(reading, error)
-    _complete(reading, lambda older: lines(path, older, take, foreign, unwrap))
+    reading.point = None
+    _complete(reading, lambda older: lines(path, older, take, foreign, unwrap, goes_on=goes_on))
     return reading
 
 
-def add_records(source: records.Records, reading: Reading, add: Callable[[dict[str, Any], int], object]) -> None:
-    """Call ``add(record, line)`` for each record; a damaged one, or one of a new shape, is a failure of the reading."""
+def add_records(source: records.Records, reading: Reading, add: Callable[[dict[str, Any], int], bool | None]) -> None:
+    """Call ``add(record, line)`` for each record, until it returns True.
+
+    A damaged record, or one of a new shape, is a failure of the reading.
+    """
     for item in source:
         if isinstance(item, Failure):
             reading.fail(item)
             continue
         line, record = item
+        reading.consumed = source.consumed
         try:
-            add(record, line)
+            if add(record, line):
+                return
         except BROKEN as error:
             reading.broken(error, line)
 
 
-def journal(path: str, raw: RawStore, make: Callable[[Reading], Journal], foreign: str) -> Reading:
-    """Read one file as ``lines`` does: what ``make`` returns takes its records, in order."""
+def journal(
+    path: str,
+    raw: RawStore,
+    make: Callable[[Reading], Journal],
+    foreign: str,
+    unwrap: Unwrap | None = None,
+    *,
+    goes_on: bool = True,
+) -> Reading:
+    """Read one file as ``lines`` does: what ``make`` returns takes its records, in order.
+
+    ``goes_on``: until it finishes, what ``make`` returns depends on the records and the file's path alone, so that its
+    attributes may be kept and given to the next reading of a file that grows (``ingest.archive.resuming``).
+    """
 
     def take(source: records.Records, reading: Reading) -> None:
-        made = make(reading)
+        made, point = make(reading), reading.point
+        if point is not None:
+            point.resume(made)
         add_records(source, reading, made.add)
+        if point is not None:
+            point.note(made)
         made.finish()
 
-    return lines(path, raw, take, foreign)
+    return lines(path, raw, take, foreign, unwrap, goes_on=goes_on)
 
 
 def _complete(reading: Reading, again: Callable[[RawStore], Reading]) -> None:

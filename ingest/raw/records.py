@@ -56,7 +56,7 @@ class Records:
     ``tail``: bytes of a last line that is still being written, left for next time; ``size``: all bytes read;
     ``recovered``: reason → records that were saved; ``redacted``: kind → secrets that were replaced; ``found``: how
     many records there were; ``head``: how the stream begins; ``opens_block``: its first line is a lone bracket, as in
-    one JSON text over many lines.
+    one JSON text over many lines; ``is_settled``: all bytes but those of ``tail`` were read, and end with a whole line.
     ``sink`` is given each whole line in the form that is parsed, or, without ``redact``, with its secrets.
     """
 
@@ -64,6 +64,7 @@ class Records:
         "_carried",
         "_hash",
         "_limit",
+        "_number",
         "_path",
         "_redact",
         "_sink",
@@ -71,6 +72,7 @@ class Records:
         "consumed",
         "found",
         "head",
+        "is_settled",
         "opens_block",
         "recovered",
         "redacted",
@@ -86,8 +88,8 @@ class Records:
         # Made with the first record that may hold a secret: most files have none.
         self._carried: Carried | None = None
         self._hash = hashlib.sha256()
-        self.found = self.consumed = self.size = self.tail = 0
-        self.head, self.opens_block = b"", False
+        self._number = self.found = self.consumed = self.size = self.tail = 0
+        self.head, self.opens_block, self.is_settled = b"", False, False
         self.recovered: dict[str, int] = {}
         self.redacted: dict[str, int] = {}
 
@@ -95,24 +97,45 @@ class Records:
         """Return the SHA-256 of the ``consumed`` bytes, hexadecimal."""
         return self._hash.hexdigest()
 
+    def state(self) -> tuple[Any, ...]:
+        """Return what ``go_on`` needs of the lines that were read, if they are settled."""
+        return self._number, self.found, dict(self.recovered), dict(self.redacted), self._carried
+
+    def go_on(self, state: tuple[Any, ...], digest: Any, consumed: int, head: bytes) -> None:
+        """Take the lines before the stream's position as read, with the ``state`` after them.
+
+        Args:
+            digest: the SHA-256 object of these lines.
+            consumed: how many bytes they have.
+            head: the beginning of the first of them, and more.
+        """
+        self._number, self.found, self.recovered, self.redacted, self._carried = state
+        self._hash, self.consumed, self.size = digest, consumed, consumed
+        self._begin(head[: head.find(b"\n") + 1] or head)
+
+    def _begin(self, line: bytes) -> None:
+        """Take the first line."""
+        self.head = line[:_SNIFF]
+        self.opens_block = line.strip() in (b"{", b"[")
+
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
         readline = self._stream.readline
         limit = self._limit
-        number = 0
+        whole = True
         while True:
             try:
                 line = readline(limit)
             except OSError as error:
-                yield self._failure(UNREADABLE, error.strerror or str(error), number + 1)
+                yield self._failure(UNREADABLE, error.strerror or str(error), self._number + 1)
                 return
             if not line:
+                self.is_settled = whole
                 return
-            number += 1
+            self._number = number = self._number + 1
             self.size += len(line)
             whole = line.endswith(b"\n")
             if number == 1:
-                self.head = line[:_SNIFF]
-                self.opens_block = line.strip() in (b"{", b"[")
+                self._begin(line)
                 if b"\0" in self.head and not line.lstrip(b"\0\r\n ").startswith(b"{") and is_binary(self.head):
                     self._keep(line)
                     yield self._failure(BINARY, "NUL bytes where a record should be", 1)
@@ -134,8 +157,11 @@ class Records:
                 yield number, record
                 continue
             yield from self._repair(line, number, whole)
+            if self.tail:
+                return
 
     def _repair(self, line: bytes, number: int, whole: bool) -> Iterator[tuple[int, dict[str, Any]] | Failure]:
+        recovered = dict(self.recovered)
         text = self._text(line, number)
         position, count, begun, problem = 0, 0, 0, None
         while position < len(text) and problem is None:
@@ -148,6 +174,8 @@ class Records:
             except ValueError as error:
                 if not whole and text[position] == "{":
                     self.tail = len(line)
+                    self.is_settled = not count and self.recovered == recovered
+                    self._number -= 1
                     return  # still being written: not a failure, and not consumed
                 problem = self._failure(MALFORMED, str(error), number)
             else:

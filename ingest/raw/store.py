@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from ingest.archive.archive import Entry
     from ingest.archive.recording import Recorder
+    from ingest.archive.resuming import ResumePoint
     from ingest.pipeline.reading import Reading
     from ingest.pipeline.state import FileRow
     from ingest.raw.packed import Unpacked
+    from ingest.raw.records import Records
     from ingest.session.transcripts import Transcripts
 
 # How the names of databases end.
@@ -106,6 +108,13 @@ class RawStore:
     def recorder(self, path: str, *, companion: bool = False, version: int = 0) -> Recorder | None:
         """Return the recorder of a file, or of a ``companion`` file; None if nothing is recorded."""
         del path, companion, version
+        return None
+
+    def resume_point(
+        self, file: RawFile, lines: Records, recorder: Recorder | None, reading: Reading
+    ) -> ResumePoint | None:
+        """Return where the reading of a journal goes on; None if each reading begins at the start."""
+        del file, lines, recorder, reading
         return None
 
     def older(self, path: str) -> list[Entry]:

@@ -13,6 +13,7 @@ import functools
 import json
 import math
 import os
+import shutil
 import tarfile
 import time
 from os.path import basename, dirname, join, relpath
@@ -27,6 +28,7 @@ from core.git import run as run_git
 from core.home import CORPUS, LOCAL, RECORDS, Home
 from core.tombstones import Tombstones
 from ingest import forgetting, registry
+from ingest.archive import resuming
 from ingest.pipeline import pulse
 from runtime import distill_queue
 
@@ -171,6 +173,8 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     """
     for place, _, _ in os.walk(home.root):
         sweep_temporaries(place)
+    if os.path.isdir(states := join(home.state, resuming.FOLDER)):
+        shutil.rmtree(states)  # a cache of parsers' states: which of them hold the text is not looked for
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}
     telling = {is_json: _telling(documents, probes, units, is_json=is_json) for is_json in (False, True)}

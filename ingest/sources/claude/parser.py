@@ -11,10 +11,8 @@ import os
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
-from core.document import Failure
 from core.text import clean, one_line
-from ingest.pipeline.reading import BROKEN, Reading, lines
-from ingest.raw import records
+from ingest.pipeline.reading import BROKEN, Reading, journal
 from ingest.session.document import ASSISTANT
 from ingest.session.session import (
     COMMAND,
@@ -78,16 +76,7 @@ Unknown = list[tuple[str, Any]]
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Raises nothing: faults are in the result."""
-    agent = agent_of(path)
-
-    def take(source: records.Records, reading: Reading) -> None:
-        if agent.startswith("acompact-"):
-            reading.skipped = COMPACTION
-        elif agent.startswith("aprompt_suggestion-"):
-            reading.skipped = SUGGESTION
-        _sort(source, reading, agent)
-
-    return lines(path, raw, take, FOREIGN)
+    return journal(path, raw, _Transcript, FOREIGN)
 
 
 def peek(path: str) -> str:
@@ -118,51 +107,66 @@ def agent_of(path: str) -> str:
     return path_name(name[6:].rpartition(".")[0])
 
 
-def _sort(source: records.Records, reading: Reading, file_agent: str) -> None:
-    """Add each record to its session. A file is normally one unit; a few hold several sessions."""
-    early: list[tuple[int, dict[str, Any]]] = []
-    fresh: Unknown = []
-    part: ClaudeSession | None = None
-    session = agent = None
-    recognised = False
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-            continue
-        line, record = item
-        recognised = recognised or _is_claude(record)
+class _Transcript:
+    """The records of one file, each added to its session. A file is normally one unit; a few hold several sessions."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._file_agent = agent_of(reading.path)
+        if self._file_agent.startswith("acompact-"):
+            reading.skipped = COMPACTION
+        elif self._file_agent.startswith("aprompt_suggestion-"):
+            reading.skipped = SUGGESTION
+        # Records before the first that names its session, with their lines.
+        self._early: list[tuple[int, dict[str, Any]]] = []
+        self._fresh: Unknown = []
+        self._part: ClaudeSession | None = None
+        # What the last record that names a session has for session and agent.
+        self._session: str | None = None
+        self._agent: Any = None
+        self._recognised = False
+
+    def add(self, record: dict[str, Any], line: int) -> bool:
+        """Add one record; return True if the file is another tool's journal."""
+        self._recognised = self._recognised or _is_claude(record)
+        reading, early, part = self._reading, self._early, self._part
         named = record.get("sessionId")
         if type(named) is not str or not named:
             if part is not None:
-                _add(part, record, line, reading, fresh)
-                continue
+                _add(part, record, line, reading, self._fresh)
+                return False
             early.append((line, record))
-            if len(early) > _EARLY or source.consumed > _EARLY_BYTES:
-                if not recognised:
-                    return  # another tool's journal
-                part = _nameless(reading, early, file_agent, fresh)
-            continue
-        who = record.get("agentId") if file_agent or record.get("isSidechain") is True else None
-        if part is None or named != session or who != agent:
-            session, agent = named, who
-            known = one_line(who, 500) if type(who) is str and who else file_agent
-            part = _session(reading, unit_key(_identity(named), known))
+            if len(early) > _EARLY or reading.consumed > _EARLY_BYTES:
+                if not self._recognised:
+                    early.clear()
+                    return True
+                self._part = _nameless(reading, early, self._file_agent, self._fresh)
+            return False
+        who = record.get("agentId") if self._file_agent or record.get("isSidechain") is True else None
+        if part is None or named != self._session or who != self._agent:
+            self._session, self._agent = named, who
+            known = one_line(who, 500) if type(who) is str and who else self._file_agent
+            part = self._part = _session(reading, unit_key(_identity(named), known))
         if early:
             for earlier in early:
-                _add(part, earlier[1], earlier[0], reading, fresh)
+                _add(part, earlier[1], earlier[0], reading, self._fresh)
             early.clear()
-        _add(part, record, line, reading, fresh)
-    if early and recognised:
-        _nameless(reading, early, file_agent, fresh)
-    if not recognised:
-        reading.unknown.clear()
-        reading.parts.clear()
+        _add(part, record, line, reading, self._fresh)
+        return False
+
+    def finish(self) -> None:
+        """Drop what is another tool's; records that never named a session make one."""
+        if self._early and self._recognised:
+            _nameless(self._reading, self._early, self._file_agent, self._fresh)
+        if not self._recognised:
+            self._reading.unknown.clear()
+            self._reading.parts.clear()
 
 
 def pieces(path: str, data: bytes) -> list[tuple[str, bytes]] | None:
-    """Return (unit, bytes) of a file's whole lines in order, as ``_sort`` assigns them; "" if the unit is uncertain.
+    """Return (unit, bytes) of a file's whole lines in order, as ``_Transcript`` assigns them.
 
-    None if no record names its session.
+    The unit is "" if it is uncertain. None if no record names its session.
     """
     file_agent = agent_of(path)
     found: list[tuple[str, list[bytes]]] = []

@@ -44,7 +44,7 @@ _PATHS = ("afterRelativePath", "beforeRelativePath", "relativePath", "path")
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return journal(path, raw, _Journal, FOREIGN)
+    return journal(path, raw, _Journal, FOREIGN, goes_on=False)
 
 
 def extract_user_text(text: str) -> UserText:

@@ -54,17 +54,8 @@ class _Journal:
         session, agent = path_name(basename(folder)), path_name(basename(dirname(reading.path)))
         is_main = agent == "main"
         self._session = SessionBuilder(session if is_main else unit_key(session, agent), NAME)
-        self._later: list[Callable[[], None]] = []
-        about = companion(join(folder, STATE), reading.raw, self._later)
-        self._session.cwd = string(about.get("workDir"))
-        if is_main:
-            title = string(about.get("title"))
-            if about.get("isCustomTitle") is True:
-                self._session.title = title
-            else:
-                self._session.machine_title = title
-            self._session.forked_from = one_line(string(about.get("forkedFrom")), 500)
-        else:
+        self._about = join(folder, STATE)
+        if not is_main:
             self._session.parent, self._session.agent_id = session, agent
         self._prompts: list[str] = []
         self._names: list[str] = []
@@ -109,11 +100,22 @@ class _Journal:
 
     def finish(self) -> None:
         """Put the session into the reading, if there is one."""
-        session = self._session
-        if self._is_recognised:
-            session.records = len(session.uuids)
-            self._reading.parts[session.unit] = session
-            self._reading.raw.keep_with(self._reading, self._later)
+        if not self._is_recognised:
+            return
+        session, reading = self._session, self._reading
+        later: list[Callable[[], None]] = []
+        about = companion(self._about, reading.raw, later)
+        session.cwd = string(about.get("workDir")) or session.cwd
+        if not session.parent:
+            title = string(about.get("title"))
+            if about.get("isCustomTitle") is True:
+                session.title = title
+            else:
+                session.machine_title = title
+            session.forked_from = one_line(string(about.get("forkedFrom")), 500)
+        session.records = len(session.uuids)
+        reading.parts[session.unit] = session
+        reading.raw.keep_with(reading, later)
 
     def _asked(self, given: list[Any], origin: Record, name: str, at: str, line: int) -> None:
         """Add what a turn begins with."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ingest.pipeline.reading import Reading
-    from ingest.raw.records import Records
     from ingest.raw.store import RawStore
 
 
@@ -26,17 +25,13 @@ class Omp(Source):
     resume = RESUME["omp"]
 
     def parse(self, path: str, raw: RawStore) -> Iterator[Reading]:
-        from ingest.pipeline.reading import lines
-        from ingest.sources.pi.parser import Tree, fill, named
+        from ingest.pipeline.reading import journal
+        from ingest.sources.pi.parser import Tree, TreeFile, named
 
-        def take(source: Records, reading: Reading) -> None:
-            tree = Tree(reading, self.name, named(path))
-            fill(tree, source, reading)
-            tree.finish()
-            if tree.foreign and not tree.is_headed:
-                reading.dismiss(tree.foreign)
+        def make(reading: Reading) -> TreeFile:
+            return TreeFile(reading, Tree(reading, self.name, named(path)))
 
-        yield lines(path, raw, take, "not a transcript of omp's")
+        yield journal(path, raw, make, "not a transcript of omp's")
 
 
 SOURCE = Omp()

@@ -24,12 +24,12 @@ from core.redaction import clean
 from core.text import one_line
 from ingest.archive.rows import Lines
 from ingest.pipeline import databases
-from ingest.pipeline.reading import Reading, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.raw import records
 from ingest.raw.store import DATABASES, PACKED
 from ingest.session.values import blocks, mapping, string
 from ingest.sources.openclaw.user_text import extract_user_text
-from ingest.sources.pi.parser import OPENCLAW, Tree, fill, named, take
+from ingest.sources.pi.parser import OPENCLAW, Tree, TreeFile, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +54,10 @@ def read(path: str, raw: RawStore) -> Reading:
     if path.endswith(DATABASES):
         return databases.read(path, raw, _database)
 
-    def parse(source: records.Records, reading: Reading) -> None:
-        take(source, reading, OpenClawTree(reading, named(path)))
+    def make(reading: Reading) -> TreeFile:
+        return TreeFile(reading, OpenClawTree(reading, named(path)))
 
-    return lines(path, raw, parse, FOREIGN, ColdStorage if path.endswith(PACKED) else None)
+    return journal(path, raw, make, FOREIGN, ColdStorage if path.endswith(PACKED) else None)
 
 
 class OpenClawTree(Tree):
@@ -299,7 +299,12 @@ def _archives(connection: apsw.Connection, trees: _Trees, table: str) -> None:
             reading.fail(Failure(reading.path, records.MALFORMED, f"{unit}: {error}"))
             continue
         source = records.Records(io.BytesIO(data), reading.path)
-        fill(trees.of(session), source, reading)
+        tree = trees.of(session)
+        for item in source:
+            if isinstance(item, Failure):
+                reading.fail(item)
+            else:
+                tree.add(item[1], item[0])
         add(reading.redacted, source.redacted)
 
 

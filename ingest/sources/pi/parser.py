@@ -14,10 +14,9 @@ import re
 from os.path import abspath, basename, expanduser, join
 from typing import TYPE_CHECKING, Any
 
-from core.document import Failure
 from core.text import clean, one_line
 from ingest import registry
-from ingest.pipeline.reading import BROKEN, Reading, lines
+from ingest.pipeline.reading import BROKEN, Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.values import blocks, mapping, moment, plain, string
@@ -26,7 +25,6 @@ from ingest.sources.detection import detect_tool
 from ingest.sources.pi.user_text import KNOWN, extract_user_text
 
 if TYPE_CHECKING:
-    from ingest.raw import records
     from ingest.raw.store import RawStore
     from ingest.session.user_text import UserText
 
@@ -53,27 +51,29 @@ _TOOLS = frozenset("exec process session_status subagents memory_search memory_g
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one file. Raises nothing: faults are in the result."""
-    return lines(path, raw, lambda source, reading: take(source, reading, Tree(reading, PI, named(path))), FOREIGN)
+    return journal(path, raw, lambda reading: TreeFile(reading, Tree(reading, PI, named(path))), FOREIGN)
 
 
-def take(source: records.Records, reading: Reading, tree: Tree) -> None:
-    """Read the records of a file into the tree of its session, unless the file is another tool's."""
-    fill(tree, source, reading)
-    tree.finish()
-    if tree.foreign and not tree.is_headed:
-        reading.dismiss(tree.foreign)
-    for unit in list(reading.parts):
-        if is_others(tree.source, reading, unit, tree.written_by):
-            reading.dismiss(OTHERS[tree.source])
+class TreeFile:
+    """A file as its records are added to the tree of its session, unless the file is another tool's."""
 
+    def __init__(self, reading: Reading, tree: Tree) -> None:
+        self._reading, self._tree = reading, tree
 
-def fill(tree: Tree, source: records.Records, reading: Reading) -> None:
-    """Add records to a tree."""
-    for item in source:
-        if isinstance(item, Failure):
-            reading.fail(item)
-        else:
-            tree.add(item[1], item[0])
+    def add(self, record: dict[str, Any], line: int) -> None:
+        """Add the next entry."""
+        self._tree.add(record, line)
+
+    def finish(self) -> None:
+        """Add the session to the reading, if there is one of this tool."""
+        reading, tree = self._reading, self._tree
+        tree.finish()
+        if tree.foreign and not tree.is_headed:
+            reading.dismiss(tree.foreign)
+        if others := OTHERS.get(tree.source):
+            for unit in list(reading.parts):
+                if is_others(tree.source, reading, unit, tree.written_by):
+                    reading.dismiss(others)
 
 
 class Tree:

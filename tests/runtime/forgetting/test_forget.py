@@ -16,7 +16,7 @@ from core.document import render
 from core.errors import BadInput, LockContention
 from core.home import Home
 from ingest import forgetting
-from ingest.archive import archive
+from ingest.archive import archive, resuming
 from qmd.index.store import open_index
 from runtime.asking import envelope
 from runtime.asking.documents import Selection
@@ -78,6 +78,18 @@ def test_a_phrase_is_in_no_byte_below_the_home_any_more(home: Home, folder: Path
     assert b"In the vault, as ever." not in held
     assert b"A question of its own." in held
     assert documents(home) == {f"qmd://brain/{OTHER}.md"}
+
+
+def test_what_parsers_knew_of_sessions_is_gone(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resuming, "LEAST", 1)
+    run(home)
+    with (folder / f"{SESSION}.jsonl").open("ab") as stream:
+        stream.write(lines(Script(prefix="n").user("And now?")))
+    run(home)
+    states = Path(home.state, resuming.FOLDER)
+    assert any(PHRASE.encode() in path.read_bytes() for path in states.iterdir())
+    assert gone(home, PHRASE).left == []
+    assert not states.exists()
 
 
 def test_case_does_not_matter(home: Home, folder: Path) -> None:
