@@ -71,9 +71,11 @@ def trace(home: Home, config: Config, connection: apsw.Connection, reference: st
         needles = _needles(lines, line)
         sources = [_source(path, status, needles) for path, status in _raw_files(home, row)]
         files = since(paths, row.ended)
-        changed = sum(each["state"] != "unchanged" for each in files)
+        changed = sum(each["state"] in ("changed", "gone") for each in files)
+        unknown = sum(each["state"] == "unknown" for each in files)
         verb = "has" if changed == 1 else "have"
         said = f"{changed} of {counted(len(files), 'file')} that it wrote to {verb} changed since this memory"
+        said += f"; of {unknown} it is not known" if unknown else ""
         summary = said if files else ""
     return {
         "schema": 1,

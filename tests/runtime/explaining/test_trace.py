@@ -128,6 +128,14 @@ def test_an_answer_leads_back_to_its_record(brain: Brain, home: Home, claude_roo
     assert "(gone)" in shown.stdout
 
 
+def test_a_file_of_another_machine_has_not_changed(brain: Brain, home: Home, claude_root: Path) -> None:
+    transcript(claude_root, Path("/Users/nobody-here/api"))
+    brain("index")
+    found = json.loads(brain("trace", SESSION, "--json").stdout)
+    assert found["files"]["changed"] == 0
+    assert found["summary"] == "0 of 1 file that it wrote to have changed since this memory; of 1 it is not known"
+
+
 def test_a_hit_that_is_none_is_said_to_be(brain: Brain, home: Home, claude_root: Path, repository: Path) -> None:
     transcript(claude_root, repository)
     brain("index")
