@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DIGITS = 6  # qmd accepts any prefix of a hash from six digits on
 _PREFIX = 4  # a shorter beginning of a file's name is a word, not a name
 _NEAR = 5
+# Its documents have the paths of the sessions that they were made of.
+_DISTILLED = "distilled"
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -39,6 +41,18 @@ class NotFound(BrainError):
     def envelope(self) -> dict[str, object]:
         """As every empty answer: ``ok`` with ``error: no_results``."""
         return {**super().envelope(), "ok": True, "near": self.near}
+
+
+class Ambiguous(BadInput):
+    """Several documents answer to a reference. ``near`` are the uris of some of them."""
+
+    def __init__(self, message: str, fix: str, near: list[str]) -> None:
+        super().__init__(message, fix, quotes=True)
+        self.near = near
+
+    def envelope(self) -> dict[str, object]:
+        """As of every failure, with ``near``."""
+        return {**super().envelope(), "near": self.near}
 
 
 class Row(catalogue.Document):
@@ -65,9 +79,9 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
 
     A reference is a uri (``qmd://collection/path``), a docid (``#a1b2c3``, with or without ``#``), an absolute path,
     or a collection and path. It may also be a path's unique end (``5f0c.md``, ``5f0c``), or the unique beginning of a
-    file's name, from four characters on. ``:42`` after any of them names a line. What the index lacks is looked up in
-    the team's store: a docid, or ``team://owner/collection/path``.
-    Raises NotFound (with near names), BadInput if several documents match, EngineMissing if the team's server fails.
+    file's name, from four characters on; a session comes before its distillate. ``:42`` after any of them names a
+    line. What the index lacks is looked up in the team's store: a docid, or ``team://owner/collection/path``.
+    Raises NotFound (with near names), Ambiguous if several documents match, EngineMissing if the team's server fails.
     """
     text = reference.strip().strip("\"'")
     try:
@@ -141,7 +155,7 @@ def _by_hash(connection: apsw.Connection, digits: str, name: str) -> catalogue.R
 
 def _by_end(connection: apsw.Connection, name: str) -> catalogue.Row | None:
     for end in (name, f"{name}.md"):
-        rows = catalogue.by_end(connection, end)
+        rows = _sessions_first(catalogue.by_end(connection, end))
         _one(rows, name)
         if rows:
             return rows[0]
@@ -151,17 +165,22 @@ def _by_end(connection: apsw.Connection, name: str) -> catalogue.Row | None:
 def _by_beginning(connection: apsw.Connection, name: str) -> catalogue.Row | None:
     if len(name) < _PREFIX or "/" in name:
         return None
-    rows = catalogue.by_beginning(connection, name)
+    rows = _sessions_first(catalogue.by_beginning(connection, name))
     _one(rows, name)
     return rows[0] if rows else None
 
 
+def _sessions_first(rows: list[catalogue.Row]) -> list[catalogue.Row]:
+    """Leave out distillates of sessions that have the same name: it is the session's."""
+    sessions = {row[2] for row in rows if row[1] != _DISTILLED}
+    return [row for row in rows if row[1] != _DISTILLED or row[2] not in sessions]
+
+
 def _one(rows: list[catalogue.Row], name: str) -> None:
     if len(rows) > 1:
-        some = ", ".join(uri(row[1], row[2]) for row in rows[:_NEAR])
+        near = [uri(row[1], row[2]) for row in rows[:_NEAR]]
         more = " and more" if len(rows) > _NEAR else ""
-        fix = f"name one: {uri(rows[0][1], rows[0][2])}"
-        raise BadInput(f"{name!r} names several documents: {some}{more}", fix, quotes=True)
+        raise Ambiguous(f"{name!r} names several documents: {', '.join(near)}{more}", f"name one: {near[0]}", near)
 
 
 def _near(connection: apsw.Connection, name: str) -> list[str]:

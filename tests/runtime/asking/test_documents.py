@@ -89,6 +89,17 @@ def test_several_documents_of_one_name_are_named(shelf: Shelf) -> None:
     assert "qmd://kb-raw/deep/er/report.md" in caught.value.message
     assert "qmd://kb-wiki/report.md" in caught.value.message
     assert find(shelf, "kb-wiki/report.md").collection == "kb-wiki"
+    assert caught.value.envelope()["near"] == ["qmd://kb-raw/deep/er/report.md", "qmd://kb-wiki/report.md"]
+
+
+def test_the_name_of_a_session_is_not_that_of_its_distillate(shelf: Shelf) -> None:
+    shelf.put("brain", "5e5510.md", "said")
+    shelf.put("distilled", "5e5510.md", "kept of it")
+    shelf.put("distilled", "a10e55.md", "kept of a session that is gone")
+    for name in ("5e5510.md", "5e5510", "5e55"):
+        assert find(shelf, name).collection == "brain"
+    assert find(shelf, "distilled/5e5510.md").collection == "distilled"
+    assert find(shelf, "a10e55").collection == "distilled"
 
 
 def test_the_beginning_of_a_files_name_is_enough_where_one_file_has_it(shelf: Shelf) -> None:
