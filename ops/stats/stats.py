@@ -29,6 +29,8 @@ BUDGET_MS = {
     "explain": 5000,
     "hook": 200,
 }
+# Commands that stay: they take as long as they are wanted, which says nothing about how fast they are.
+_RESIDENT = frozenset(("web", "tui", "serve", "watch", "mcp"))
 # All machines together.
 ALL = "all"
 # Below logs/: telemetry of other machines, from ``brain sync``.
@@ -146,7 +148,8 @@ def percentile(values: Iterable[float], share: float) -> float | None:
 
 
 def _command(event: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    took = [float(row["latency_ms"]) for row in rows if isinstance(row.get("latency_ms"), int | float)]
+    timed = [] if event in _RESIDENT else rows
+    took = [float(row["latency_ms"]) for row in timed if isinstance(row.get("latency_ms"), int | float)]
     budget = BUDGET_MS.get(event)
     return {
         "count": len(rows),

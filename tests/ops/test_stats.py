@@ -102,6 +102,13 @@ def test_what_was_rotated_out_is_read_as_what_was_not(home: Home, monkeypatch: p
     assert (found["commands"]["ask"]["count"], found["commands"]["ask"]["p50_ms"]) == (100, 49)
 
 
+def test_how_long_a_server_ran_is_no_latency(home: Home, brain: Callable[..., Any]) -> None:
+    telemetry.record(home, "web", "terminal", latency_ms=3_600_000, exit_code=0)
+    found = stats(home, 0)["commands"]["web"]
+    assert (found["count"], found["p50_ms"], found["p95_ms"]) == (1, None, None)
+    assert "web" in brain("stats").stdout
+
+
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1))
 def test_a_percentile_is_one_of_the_values(values: list[float], share: float) -> None:
     found = percentile(values, share)
