@@ -42,9 +42,13 @@ def run(args: Args, context: Context) -> int:
     try:
         from tui.app import Brain
     except ImportError as error:
+        import shlex
+
         if (error.name or "").partition(".")[0] != "textual":
             raise
-        raise EngineMissing("Textual is not installed, which `brain tui` needs", INSTALL) from None
+        # The `pip` of a shell may belong to another Python, or be refused by the system.
+        fix = f"{shlex.quote(sys.executable)} -m {INSTALL}"
+        raise EngineMissing("Textual is not installed, which `brain tui` needs", fix) from None
     from runtime.explaining import resuming
     from tui.memory import Memory
 

@@ -36,7 +36,7 @@ def test_without_textual_the_command_that_installs_it_is_named(home: Home, monke
     with pytest.raises(EngineMissing) as caught:
         tui.run(parse(tui.COMMAND, []), Context())
     assert caught.value.code == MISSING
-    assert caught.value.fix == "pip install 'brain-memory[tui]'"
+    assert caught.value.fix == f"{sys.executable} -m pip install 'brain-memory[tui]'"
 
 
 def test_the_themes_that_the_command_knows_are_those_of_the_screens() -> None:
