@@ -44,7 +44,7 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-_CLOSED = "This page is open to nobody but who holds its link. Open the link that `brain web` printed."
+_CLOSED = "Only the link that `brain web` printed opens this page."
 
 
 class Access:

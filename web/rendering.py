@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _WORD = re.compile(r"\w{3,}")
-_SPAN = re.compile(r"`(?P<code>[^`\n]{1,200})`|\*\*(?P<bold>[^*\n]{1,200})\*\*")
+_SPAN = re.compile(
+    r"`(?P<code>[^`\n]{1,200})`|\*\*(?P<bold>[^*\n]{1,200})\*\*|^\#{1,6} (?P<head>[^`*\n]{1,200})$", re.MULTILINE
+)
 # Words of questions that would be marked everywhere.
 _PLAIN = frozenset(
     "the and for with what when where which who why how did does was were are has had have our you your that this"
@@ -184,7 +186,7 @@ def squeezed(text: str) -> str:
 def marked(text: str, query: str, prose: bool = False) -> Markup:
     """Return text as HTML, with the words of a question marked where they begin a word.
 
-    In ``prose``, what markdown writes as `code` or **bold** is shown as that.
+    In ``prose``, what markdown writes as `code`, **bold** or a heading is shown as that.
     """
     words = {word.lower() for word in _WORD.findall(query)} - _PLAIN
     wanted = None
@@ -200,7 +202,7 @@ def marked(text: str, query: str, prose: bool = False) -> Markup:
         tag = Markup("<code>{}</code>") if match["code"] else Markup("<strong>{}</strong>")
         pieces += [
             _marked(text[last : match.start()], wanted),
-            tag.format(_marked(match["code"] or match["bold"], wanted)),
+            tag.format(_marked(match["code"] or match["bold"] or match["head"], wanted)),
         ]
         last = match.end()
     return Markup("").join([*pieces, _marked(text[last:], wanted)])

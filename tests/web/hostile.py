@@ -74,7 +74,7 @@ _ATTRIBUTES = frozenset(
     """
     lang charset name content href rel type src defer class id for action method role value placeholder autocomplete
     spellcheck maxlength autofocus hidden title tabindex dir datetime open start target colspan scope viewbox x y width
-    height rx d data-copy data-path data-states rows required selected text-anchor
+    height rx d data-copy data-of data-path data-states rows required selected text-anchor
     """.split()
 )
 _HIDDEN = "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\x1b\U000e0041"

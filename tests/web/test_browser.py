@@ -268,7 +268,7 @@ def test_a_decision_is_noted_replaced_and_forgotten_with_proof(chromium: Any, st
         tab.go("/why")
         assert page.locator(".entry.past").inner_text().startswith("decision Keep zanzibar")
         tab.go("/forget")
-        page.get_by_label("or all with the text").fill("zanzibar")
+        page.get_by_label("Or all with this text").fill("zanzibar")
         page.get_by_role("button", name="Show what would go").click()
         page.get_by_label("To confirm").fill("forget 2 documents")
         page.get_by_role("button", name="Forget for good").click()

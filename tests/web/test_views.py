@@ -106,6 +106,30 @@ def test_blank_lines_of_a_snippet_are_left_out(stocked: Shelf, browser: Browser)
     assert re.search(r"puffins</mark>\nnest\nlate", browser.get("/?q=puffins"))
 
 
+def test_markdown_of_a_snippet_is_shown_as_it_is_meant(stocked: Shelf, browser: Browser) -> None:
+    stocked.put("inbox", "plan.md", "## The auklets\n\nrun `ring`", date=NOON, source="note")
+    stocked.put("brain", "shell__x.md", "## auklets 2", date=NOON, source="shell")
+    page = browser.get("/?q=auklets")
+    assert "<strong>The <mark>auklets</mark></strong>\nrun <code>ring</code>" in page
+    assert "## <mark>auklets</mark> 2" in page
+
+
+def test_a_name_of_several_documents_leads_to_each(stocked: Shelf, browser: Browser) -> None:
+    for collection in ("kb-raw", "kb-wiki"):
+        stocked.put(collection, "report.md", f"of {collection}", date=NOON)
+    page = browser.get("/s/report.md", 400)
+    for collection in ("kb-raw", "kb-wiki"):
+        assert f'<a href="/s/{collection}/report.md">qmd://{collection}/report.md</a>' in page
+    assert '<a href="/s/kb-raw/report.md">' in browser.get("/s/kb-raw/reprot.md", 404)
+
+
+def test_a_narrow_screen_begins_where_the_newest_day_is(stocked: Shelf, browser: Browser) -> None:
+    late = '<div class="wide late">'
+    assert late not in browser.get("/time?year=2026"), "March"
+    stocked.put("brain", "autumn.md", "leaves", date=NOON + 200 * clock.DAY, source="claude")
+    assert late in browser.get("/time?year=2026")
+
+
 def test_without_a_question_the_newest_are_listed(browser: Browser) -> None:
     assert [item["title"] for item in browser.json("/search.json")["items"]]
     assert "The tide table" in browser.get("/")
@@ -218,7 +242,9 @@ def test_why_shows_what_holds_and_what_it_replaced(stocked: Shelf, browser: Brow
         ("Compute tides when asked", True),
         ("Keep tides in a table", False),
     ]
-    assert "superseded" in browser.get("/why?topic=tides")
+    page = browser.get("/why?topic=tides")
+    assert page.count("superseded") == 1
+    assert re.search(r'superseded</span> by <a href="/s/[^"]+">Compute tides when asked</a>', page)
 
 
 def test_a_project_lists_what_was_done_there(browser: Browser) -> None:

@@ -84,6 +84,7 @@ def test_an_entry_is_replaced_and_removed(home: Home, browser: Browser) -> None:
     assert (second.type, second.field("supersedes")) == ("decision", first.entry_id)
     assert first.field("superseded_by") == second.entry_id
     page = browser.get(f"/inbox?remove={second.entry_id}")
+    assert "Remove “Compute tides when asked”?" in page
     browser.post(
         "/inbox", {"remove": second.entry_id, "fresh": re.findall('name="fresh" value="([^"]+)"', page)[0]}, 303
     )
@@ -120,7 +121,10 @@ def test_forgetting_shows_what_goes_and_proves_that_it_went(home: Home, browser:
     assert sorted(places) == ["brain/tide.md", "index.sqlite"]
     assert "<code>brain/tide.md</code>" in page
     given = {"match": "zanzibar", "digest": hidden(page, "digest")}
-    assert "do not match" in browser.post("/forget", {**given, "confirm": "yes", "fresh": fresh(page)}, 403)
+    again = browser.post("/forget", {**given, "confirm": "yes", "fresh": fresh(page)}, 403)
+    assert "do not match: nothing was forgotten" in again
+    assert hidden(again, "digest") == given["digest"]
+    assert "<code>brain/tide.md</code>" in again
     page = previewed(browser, "zanzibar")
     given = {"match": "zanzibar", "confirm": "Forget 1  document", "fresh": fresh(page)}
     assert "no longer what was shown" in browser.post("/forget", {**given, "digest": "other"}, 403)
@@ -149,8 +153,10 @@ def test_documents_that_came_since_are_not_forgotten_unseen(home: Home, browser:
         "digest": hidden(page, "digest"),
         "fresh": fresh(page),
     }
-    assert "no longer what was shown" in browser.post("/forget", given, 403)
-    assert "2 documents" in previewed(browser, "zanzibar")
+    again = browser.post("/forget", given, 403)
+    assert "no longer what was shown" in again
+    assert "forget 2 documents" in again
+    assert 'value="forget 1 document"' not in again
 
 
 def test_what_cannot_be_chosen_together_is_refused(browser: Browser) -> None:
@@ -159,6 +165,7 @@ def test_what_cannot_be_chosen_together_is_refused(browser: Browser) -> None:
     for given in ({"hit": "a", "match": "bcd"}, {"match": "ab"}, {"confirm": "forget 1 document"}):
         browser.post("/forget", {**given, "fresh": fresh(browser.get("/forget"))}, 400)
     assert "Nothing was selected" in previewed(browser, "nowhere-to-be-found")
+    assert "Name a document" in browser.post("/forget", {"hit": "", "fresh": fresh(browser.get("/forget"))})
 
 
 def test_a_form_that_its_sender_cuts_off_changes_nothing(

@@ -36,6 +36,7 @@ def view(visit: Visit) -> Page:
     if topic:
         envelope = printable_value(why(visit.home, visit.config, topic, project=project, limit=_LIMIT))
         count = len(envelope["decisions"]) + len(envelope["evidence"])
+        more["titles"] = {each["entry_id"]: each["title"] for each in envelope["decisions"] if each.get("entry_id")}
         return Page("why", f"Why: {topic}", envelope, more, "why", {"query_len": len(topic), "n_hits": count})
     chosen = (
         stored

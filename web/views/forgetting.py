@@ -29,6 +29,10 @@ _WAIT_S = 3.0
 _LOOK_S = 3.0
 
 
+class _Unconfirmed(Refused):
+    """The form does not confirm what would go now."""
+
+
 def view(visit: Visit) -> Page:
     """Show what the choice would remove; remove it if the form confirms just that.
 
@@ -41,12 +45,13 @@ def view(visit: Visit) -> Page:
         try:
             return _carry_out(visit, chosen)
         except LockContention as error:
-            return _again(_preview(visit, chosen), visit, error)
+            return _again(_preview(visit, chosen), error, visit.field("confirm"))
+        except _Unconfirmed as error:
+            return _again(_preview(visit, chosen), error)
     if not any(chosen.values()):
         envelope: dict[str, Any] = {"schema": 1, "ok": True, "documents": []}
-        return Page(
-            "forget", "Forget", envelope, {"chosen": chosen, "asked": False, "done": False, "fresh": visit.issue}
-        )
+        more = {"chosen": chosen, "asked": False, "done": False, "empty": visit.form is not None, "fresh": visit.issue}
+        return Page("forget", "Forget", envelope, more)
     return _preview(visit, chosen)
 
 
@@ -72,11 +77,12 @@ def _preview(visit: Visit, chosen: dict[str, str]) -> Page:
     return Page("forget", "Forget", envelope, more, "forget", {"n_documents": len(found.rows), "dry_run": True})
 
 
-def _again(page: Page, visit: Visit, error: LockContention) -> Page:
-    """Return the preview once more: another process writes, and nothing was begun."""
-    page.envelope = printable_value(shown_value(error.envelope())) | {"documents": page.envelope["documents"]}
-    page.more |= {"busy": True, "typed": visit.field("confirm")}
-    page.status = 503
+def _again(page: Page, error: LockContention | _Unconfirmed, typed: str = "") -> Page:
+    """Return the preview once more: nothing was begun, as another process writes or the form does not confirm it."""
+    page.envelope = page.envelope | printable_value(shown_value(error.envelope()))
+    is_busy = isinstance(error, LockContention)
+    page.more |= {"busy": is_busy, "refused": not is_busy, "typed": typed}
+    page.status = 503 if is_busy else 403
     return page
 
 
@@ -112,9 +118,9 @@ def _confirm(visit: Visit, found: Plan) -> None:
     if not found.rows and not found.marks:
         raise BadInput("nothing was selected", "choose again")
     if visit.field("digest") != _digest(found):
-        raise Refused("what would be forgotten is no longer what was shown: nothing was forgotten", "look at it again")
+        raise _Unconfirmed("what would go is no longer what was shown: nothing was forgotten", "look at it again")
     if " ".join(visit.field("confirm").split()).lower() != phrase(found):
-        raise Refused("the words do not match: nothing was forgotten", f"type: {phrase(found)}")
+        raise _Unconfirmed("the words do not match: nothing was forgotten", f"type: {phrase(found)}")
 
 
 def phrase(found: Plan) -> str:

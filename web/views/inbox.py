@@ -30,13 +30,14 @@ def view(visit: Visit) -> Page:
         older = entries.find(visit.home, wanted) if wanted else None
         draft = {"supersedes": older.entry_id if older else "", "type": older.type if older else "note"}
         edited = entries.find(visit.home, visit.text("edit")) if visit.text("edit") else None
+        removed = entries.find(visit.home, visit.text("remove")) if visit.text("remove") else None
         editing = None
         if edited is not None:
             whole = _whole(edited)
             if shown(whole) != whole:
                 raise Refused("the entry holds what looks like a secret", f"brain inbox edit {edited.entry_id}")
             editing = (edited.entry_id, whole, _digest(whole))
-        return _page(visit, draft, older.title if older else "", editing=editing)
+        return _page(visit, draft, older.title if older else "", editing=editing, removing=removed)
     if visit.field("remove"):
         return _remove(visit, visit.field("remove"))
     if visit.field("conflict"):
@@ -127,8 +128,12 @@ def _page(
     replaced: str,
     verdict: BadInput | Refused | None = None,
     editing: tuple[str, str, str] | None = None,
+    removing: entries.Stored | None = None,
 ) -> Page:
-    """Return the list below its forms; ``editing`` is (id, text, digest of the text on disk) of an entry."""
+    """Return the list below its forms.
+
+    ``editing`` is (id, text, digest of the text on disk) of an entry; ``removing`` is one to remove if its user agrees.
+    """
     listed = [entries.item(stored) for stored in islice(entries.entries(visit.home), _LISTED)]
     items = printable_value(shown_value(listed))
     envelope = {"schema": 1, "ok": True, **({} if items else {"error": "no_results"}), "entries": items}
@@ -140,7 +145,7 @@ def _page(
         "fresh": visit.issue,
         "kept": visit.text("kept"),
         "removed": visit.text("removed"),
-        "remove": visit.text("remove"),
+        "removing": printable_value(shown_value(entries.item(removing))) if removing else None,
         "editing": editing,
     }
     return Page("inbox", "Inbox", envelope, more, "inbox", {"verb": "list"})
