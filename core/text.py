@@ -84,6 +84,8 @@ NAMES = frozenset("id chunk uri path docid resume file entry_id session_id paren
 # Made once they are needed: `re` takes a third of the time in which a question is answered, and most text is plain.
 _patterns: tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]] | None = None
 _hidden_letters: frozenset[str] | None = None
+# The bytes of printable ASCII, and of the white space that stays.
+_USUAL = bytes((9, 10, *range(0x20, 0x7F)))
 
 
 def _compiled() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
@@ -177,14 +179,17 @@ def _as_json(character: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Return True if ``printable`` changes nothing in ``text``; False may mean that a hidden character is needed."""
-    line = text.replace("\n", "").replace("\t", "")
-    if line.isascii():
-        return line.isprintable()
+    if text.isascii() and text.isprintable():
+        return True
+    # In bytes, the characters of most texts are taken out ten times as fast as they are looked at one by one.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
+    if not rest:
+        return True
     global _hidden_letters
     if _hidden_letters is None:
         _hidden_letters = frozenset(chr(code) for first, last in _LETTERS for code in range(first, last + 1))
     # To Python, spaces other than the common one are not printable either: few texts have many different characters.
-    odd = [each for each in set(line) if not each.isprintable() or each in _hidden_letters]
+    odd = [each for each in set(rest) if not each.isprintable() or each in _hidden_letters]
     return all(_is_seen(ord(each)) for each in odd)
 
 
