@@ -271,26 +271,37 @@ class Recorder:
                 self.archive.put(bytes(held))
             self.archive.settle()
 
-    def go_on(self, consumed: int, digest: str, read: Any) -> bool:
-        """Take the file's first ``consumed`` bytes as added, if the archive recorded exactly these; return True then.
+    def state(self) -> tuple[int, int, str]:
+        """Return what ``go_on`` needs of the lines that were added."""
+        return self._length, self._records, self._hash.hexdigest()
 
-        ``digest`` is their SHA-256, hexadecimal, and ``read`` its object.
+    def go_on(self, state: tuple[int, int, str], digest: str, read: Any) -> bool:
+        """Take lines as added, with the ``state`` after them; return False, and take none, if the archive lacks any.
+
+        ``digest`` is the SHA-256 of these lines in the file, hexadecimal, and ``read`` its object.
         """
-        known, policy = self._prefix, RAW if self.archive.keeps_raw else REDACTION
-        if known is None or self._lost or (known.consumed, known.digest, known.policy) != (consumed, digest, policy):
+        (length, records, sha), known = state, self._prefix
+        policy = RAW if self.archive.keeps_raw else REDACTION
+        if known is None or self._lost or known.policy != policy or length > known.length:
             return False
-        hashed = read.copy() if known.sha == digest else hashlib.sha256()
-        if known.sha != digest:
-            try:
-                for data in objects(self.archive.settle(), known):
-                    hashed.update(data)
-            except OSError:
-                return False
-        if hashed.hexdigest() != known.sha:
+        try:
+            hashed = read.copy() if sha == digest else self._hashed(known, length)
+        except OSError:
             return False
-        self._prefix, self._hash = None, hashed
-        self._segments, self._length, self._records = list(known.segments), known.length, known.records
+        if hashed.hexdigest() != sha or (length == known.length and sha != known.sha):
+            return False
+        self._hash, self._length, self._records = hashed, length, records
+        if length == known.length:
+            self._prefix, self._segments = None, list(known.segments)
         return True
+
+    def _hashed(self, known: Entry, length: int) -> Any:
+        """Return the SHA-256 object of the first bytes of an archived file. Raises OSError."""
+        hashed = hashlib.sha256()
+        for data in objects(self.archive.settle(), known):
+            hashed.update(data[:length])
+            length -= min(length, len(data))
+        return hashed
 
     def in_pieces(self) -> None:
         """Make the file consist of the pieces that are given; earlier pieces that are not given are dropped."""

@@ -5,7 +5,7 @@ is kept in ``state/resume/``, a file a journal, and the next reading parses the 
 that of a reading from the start, because the state is used only if
 
 - the journal still begins with the bytes that were read: their SHA-256 is computed again;
-- the archive has recorded these bytes under the present policy, and has not lost any of them;
+- the archive has these bytes, recorded under the present policy, and has not lost any of them;
 - the same code wrote the state (``_mark``).
 
 Otherwise the journal is read from the start. The files are a cache: one that is damaged, old or gone costs time alone.
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 FOLDER = "resume"
 # Journals whose state is kept, those that were read last: nobody works in more sessions at once.
 _MOST = 16
-# Shorter journals are parsed in a few milliseconds.
-LEAST = 256 * 1024
+# A state is written after each so many bytes: fewer are parsed in the time that writing one takes.
+STEP = 128 * 1024
 _BLOCK = 1024 * 1024
 # The fields of a reading that are filled while records are added.
 _FIELDS = ("skipped", "failed", "failures", "failed_reasons", "unknown", "marks", "dropped", "parts")
@@ -77,8 +77,8 @@ class ResumePoint:
         name = hashlib.sha256(os.fsencode(f"{source}\0{reading.path}")).hexdigest()[:32]
         self._path = join(home.state, FOLDER, name)
         self._file, self._records, self._recorder, self._reading = file, records, recorder, reading
-        # The digest of the lines that the kept state is of; the state to be kept.
-        self._digest = ""
+        # How many bytes the kept state is of; the state to be kept.
+        self._held = 0
         self._mark = self._noted = b""
 
     def resume(self, made: Journal) -> None:
@@ -90,17 +90,18 @@ class ResumePoint:
         held = self._load() if self._mark else None
         if held is None:
             return
-        consumed, digest, lines, fields, state = held
+        consumed, digest, lines, recorded, fields, state = held
         if consumed > self._reading.size or not vars(made).keys() >= state.keys():
             return
         stream = self._file.lines
         head, hashed = _hashed(stream.read, consumed)
-        if hashed.hexdigest() != digest or not (
-            self._recorder is None or self._recorder.go_on(consumed, digest, hashed)
-        ):
+        is_same = hashed.hexdigest() == digest
+        if is_same and self._recorder is not None:
+            is_same = recorded is not None and self._recorder.go_on(recorded, digest, hashed)
+        if not is_same:
             stream.seek(0)
             return
-        self._digest = digest
+        self._held = consumed
         self._records.go_on(lines, hashed, consumed, head)
         for name in _FIELDS:
             setattr(self._reading, name, fields[name])
@@ -109,15 +110,15 @@ class ResumePoint:
     def note(self, made: Journal) -> None:
         """Take the state of a journal that has all records; before it finishes, since it may then take no more."""
         records, reading = self._records, self._reading
-        if not self._mark or not records.is_settled or records.consumed < LEAST:
+        if not self._mark or not records.is_settled or records.consumed < self._held + STEP:
             return
-        digest = records.digest()
-        if digest == self._digest:
-            return
+        if self._recorder is not None and self._recorder.again:
+            return  # the journal was rewritten: what the archive has of it is not known yet
+        recorded = None if self._recorder is None else self._recorder.state()
         # Functions that a journal was given are no state of it: the next one is given its own.
         state = {name: value for name, value in vars(made).items() if type(value) is not FunctionType}
         fields = {name: getattr(reading, name) for name in _FIELDS}
-        held = (records.consumed, digest, records.state(), fields, state)
+        held = (records.consumed, records.digest(), records.state(), recorded, fields, state)
         stream = io.BytesIO()
         pickler = pickle.Pickler(stream, 5)
         pickler.dispatch_table = {type(reading): _as_placeholder, Event: _as_call}

@@ -28,6 +28,7 @@ class Reader:
         self.home, self._source, self._path, self._resumes = home, source, path, resumes
         self.went_on: list[int] = []
         self.settings: dict[str, Any] = {}
+        self.step = 1
         home.make()
 
     def read(self) -> dict[str, Any]:
@@ -38,10 +39,10 @@ class Reader:
             left_out.append(consumed)
             _GO_ON(records, state, digest, consumed, head)
 
-        least = 1 if self._resumes else 1 << 60
+        step = self.step if self._resumes else 1 << 60
         keeping = Keeping(self.home, self._source.name, self.settings)
         try:
-            with patch.object(resuming, "LEAST", least), patch.object(Records, "go_on", go_on):
+            with patch.object(resuming, "STEP", step), patch.object(Records, "go_on", go_on):
                 *_, reading = self._source.parse(str(self._path), keeping)
             made = {unit: self._source.compose(unit, [part], "", 1) for unit, part in reading.parts.items()}
             failures = [(each.reason, each.detail, each.line) for each in reading.failures]

@@ -69,6 +69,14 @@ def test_a_state_is_kept_of_a_file_that_is_read_again_and_of_no_other(tmp_path: 
     assert Path(reader.home.state, resuming.FOLDER).exists()
 
 
+def test_a_state_is_replaced_once_the_journal_has_grown_by_some_lines(growing: Growing) -> None:
+    size = growing.path.stat().st_size
+    growing.reader.step = 2 * len(growing.turn("x"))
+    found = [growing.append(growing.turn(words)) for words in ("when", "where", "who", "what")]
+    assert found[:2] == [size, size]
+    assert found[2] == found[3] > size
+
+
 def _rewrite_a_letter(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"why"', b'"who"'))
 
@@ -87,6 +95,7 @@ def test_a_journal_with_another_beginning_is_read_from_the_start(
 ) -> None:
     change(growing.path)
     assert growing.append(growing.turn("when")) == 0
+    assert growing.append(growing.turn("who")) == 0  # the first reading compared it with what was archived before
     size = growing.path.stat().st_size
     assert growing.append(growing.turn("where")) == size
 

@@ -81,7 +81,7 @@ def test_a_phrase_is_in_no_byte_below_the_home_any_more(home: Home, folder: Path
 
 
 def test_what_parsers_knew_of_sessions_is_gone(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resuming, "LEAST", 1)
+    monkeypatch.setattr(resuming, "STEP", 1)
     run(home)
     with (folder / f"{SESSION}.jsonl").open("ab") as stream:
         stream.write(lines(Script(prefix="n").user("And now?")))
