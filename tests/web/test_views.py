@@ -222,6 +222,8 @@ def test_a_day_is_one_line_of_time(browser: Browser) -> None:
     ]
     assert order == sorted(order)
     assert browser.json("/time/2026-03-12.json?project=ferry")["counts"] == {"session": 2, "commit": 2}
+    chips = browser.get("/time/2026-03-12?project=ferry").partition('<p class="chips">')[2].partition("</p>")[0]
+    assert chips.count("<a") == 1, "the chosen project is not offered once more"
     assert browser.json("/time/2026-03-13.json")["error"] == "no_results"
     for day in ("yesterday", "2026-02-30", "20260312", "9999-01-01"):
         browser.get(f"/time/{day}", 400)
