@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 100_000
 _QUESTIONS, _ROUNDS, _HOOKS = 24, 3, 15
+# Sessions of the member who asks the server.
+_OWN = 20
 # The bars, in seconds and bytes, and of how many passages they are.
 _AT = 1_000_000
 _WORDS_S, _COLD_S, _SERVE_S, _HOOK_S = 0.120, 0.250, 0.120, 0.200
@@ -115,7 +117,7 @@ def _sqlite(made: sessions.Sessions, passages: int, rounds: int) -> Iterator[_Fi
 
 
 def _postgres(report: Report, questions: Sequence[str], rounds: int) -> Iterator[_Figure]:
-    """The same memory pushed to a server on this machine, and asked by a member who has nothing of their own."""
+    """The same memory pushed to a server on this machine, and asked by a member who has little of their own."""
     try:
         server = Server(Path(tempfile.gettempdir()) / "brain-bench-scale")
     except ImportError:
@@ -131,16 +133,29 @@ def _postgres(report: Report, questions: Sequence[str], rounds: int) -> Iterator
             root.execute("ALTER ROLE leo SET log_min_duration_statement = 0")
         yield _Figure("PostgreSQL, size", size, megabytes)
         home = DATA / "home-scale-leo"
-        shutil.rmtree(home, ignore_errors=True)
-        environ = {**environment(home), **space.env("leo")}
-        run([*program(), "index", "--json"], environ)
-        yield from _asked("PostgreSQL, ask, cold", environ, questions, rounds, (math.inf, math.inf))
+        _own(home)
+        yield from _asked(
+            "PostgreSQL, ask, cold", {**environment(home), **space.env("leo")}, questions, rounds, (math.inf, math.inf)
+        )
         spent = _server_seconds(server.folder / "data" / "log")
         p50, p95 = median(spent), percentile(spent, 0.95)
         yield _Figure("PostgreSQL, server time of a question, p50", p50, ms, _SERVER_S)
         yield _Figure("PostgreSQL, server time of a question, p95", p95, ms, _SERVER_LATE_S)
     finally:
         server.close()
+
+
+def _own(home: Path) -> None:
+    """Make a home with a few sessions and their vectors: questions are encoded by the table that is fitted to them."""
+    shutil.rmtree(home, ignore_errors=True)
+    own = home / "own"
+    own.mkdir(parents=True)
+    for path in sorted((DATA / "scale").rglob("*.md"))[:_OWN]:
+        shutil.copy(path, own)
+    settings = {"collections": {"own": {"path": str(own), "trust": "session"}}}
+    (home / "collections.yml").write_text(json.dumps(settings), encoding="utf-8")
+    run([*program(), "index", "--json"], environment(home))
+    run([sys.executable, "-m", "bench.scaling.model", str(home)], environment(home))
 
 
 def _server_seconds(log: Path) -> list[float]:
