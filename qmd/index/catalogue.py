@@ -81,14 +81,22 @@ class Filters:
     A pattern that begins with ``*/`` also matches a value without a folder: ``*/web`` the value ``web``.
 
     ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
+    ``unnamed`` is about a team's collections that the configuration lacks: those of this trust may answer beside
+    ``collections``, any if it is "".
     """
 
-    __slots__ = ("collections", "fields", "since", "until")
+    __slots__ = ("collections", "fields", "since", "unnamed", "until")
 
     def __init__(
-        self, collections: Iterable[str] = (), *, since: int | None = None, until: int | None = None, fields: Tests = ()
+        self,
+        collections: Iterable[str] = (),
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        fields: Tests = (),
+        unnamed: str | None = None,
     ) -> None:
-        self.collections, self.fields = tuple(collections), fields
+        self.collections, self.fields, self.unnamed = tuple(collections), fields, unnamed
         self.since, self.until = since, until
 
     def within(self, collections: Iterable[str]) -> Filters:

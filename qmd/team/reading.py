@@ -63,15 +63,17 @@ class Away(EngineMissing):
 class Unit:
     """One collection of one member: ``name`` is ``owner/collection``, ``code_share`` how much of it is code (0–1).
 
+    ``trust`` is its owner's.
+
     ``pushed_at`` is when its owner last sent something, in epoch seconds; None if never.
     """
 
-    __slots__ = ("code_share", "collection", "id", "name", "owner", "passages", "pushed_at")
+    __slots__ = ("code_share", "collection", "id", "name", "owner", "passages", "pushed_at", "trust")
 
     def __init__(
-        self, id: int, owner: str, collection: str, code_share: float, passages: int, pushed_at: int | None
+        self, id: int, owner: str, collection: str, trust: str, code_share: float, passages: int, pushed_at: int | None
     ) -> None:
-        self.id, self.owner, self.collection = id, owner, collection
+        self.id, self.owner, self.collection, self.trust = id, owner, collection, trust
         self.name, self.code_share, self.passages = f"{owner}/{collection}", code_share, passages
         self.pushed_at = pushed_at
 
@@ -80,8 +82,8 @@ class TeamStore:
     """What other members share, over one connection (``qmd.search.search.Store``).
 
     One thread uses the connection at a time. Documents of ``without`` are left out: they are in the member's own index.
-    ``evidence`` are members of whom everything is evidence only. ``until`` (monotonic seconds) is when every method
-    gives up. Each raises Away if the server fails or takes longer.
+    ``evidence`` are members of whom everything is evidence only, ``known`` the collections that the configuration has.
+    ``until`` (monotonic seconds) is when every method gives up. Each raises Away if the server fails or takes longer.
     """
 
     def __init__(
@@ -91,9 +93,10 @@ class TeamStore:
         *,
         without: str = "",
         evidence: Collection[str] = (),
+        known: Collection[str] = (),
     ) -> None:
         self.connection, self.analyzer = connection, analyzer
-        self._without, self._evidence = without, evidence
+        self._without, self._evidence, self._known = without, evidence, known
         self._lock = threading.Lock()
         self._units: list[Unit] | None = None
         self.until = float("inf")
@@ -138,15 +141,23 @@ class TeamStore:
         except Error as error:
             raise failures.translated(error) from None
 
-    def units(self, collections: Sequence[str] = (), read: Callable[..., list[Any]] | None = None) -> list[Unit]:
-        """Return what may be asked, of ``collections`` alone if any are named; ``read`` is one of the methods below."""
+    def units(self, filters: Filters | None = None, read: Callable[..., list[Any]] | None = None) -> list[Unit]:
+        """Return what may be asked, of the collections of ``filters``; ``read`` is one of the methods below."""
         if self._units is None:
             query = (
-                "SELECT id, owner, collection, code_share, passages, extract(epoch FROM pushed_at)::bigint FROM units"
-                " WHERE owner <> %s AND documents > 0"
+                "SELECT id, owner, collection, trust, code_share, passages, extract(epoch FROM pushed_at)::bigint"
+                " FROM units WHERE owner <> %s AND documents > 0"
             )
             self._units = [Unit(*row) for row in (read or self.rows)(query, self._without)]
-        return [unit for unit in self._units if not collections or unit.collection in collections]
+        if filters is None or not filters.collections:
+            return self._units
+        more = filters.unnamed
+        return [
+            unit
+            for unit in self._units
+            if unit.collection in filters.collections
+            or (more is not None and unit.collection not in self._known and more in ("", unit.trust))
+        ]
 
     def candidates(self, filters: Filters, limit: int) -> TeamCandidates:
         """Return what a question reads."""
@@ -161,7 +172,7 @@ class TeamStore:
     def count(self, filters: Filters) -> dict[str, int]:
         """Return how many documents that people worked on each ``owner/collection`` has."""
         condition, values = _condition(filters)
-        units = {unit.id: unit.name for unit in self.units(filters.collections)}
+        units = {unit.id: unit.name for unit in self.units(filters)}
         query = f"SELECT d.unit, count(*) FROM documents d WHERE d.unit = ANY (%s) AND {condition} AND {_WORKED_ON}"
         rows = self.rows(f"{query} GROUP BY 1", list(units), *values) if units else []
         return {units[unit]: count for unit, count in rows}
@@ -204,7 +215,7 @@ class TeamStore:
         return [(wanted[document], str(found[document])) for document in fitting if document in found]
 
     def _hits(self, condition: str, filters: Filters, values: Sequence[object]) -> list[Hit]:
-        units = [unit.id for unit in self.units(filters.collections)]
+        units = [unit.id for unit in self.units(filters)]
         return self.find(f"d.unit = ANY (%s) AND {condition}", units, *values) if units else []
 
     def _hit(self, row: Sequence[Any]) -> Hit:
@@ -247,7 +258,7 @@ class TeamCandidates:
     def _nominate(self, terms: Terms, name: str, name_stems: list[str], periods: list[tuple[int, int]]) -> None:
         store, filters = self._store, self._filters
         everything = store.units(read=store.read_rows)
-        self._units = store.units(filters.collections)
+        self._units = store.units(filters)
         ids = [unit.id for unit in everything]
         stems = sorted({stem for phrase in self._phrases for stem in phrase})
         # How rare a word is does not depend on the filters, as on SQLite.

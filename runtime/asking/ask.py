@@ -114,6 +114,10 @@ class Asker:
         """The index that is asked."""
         return self.home.index
 
+    def knows(self, collection: str) -> bool:
+        """Return True if there is a collection of this name."""
+        return collection in self.config.collections
+
     def refresh(self, encoder: Encoder | None, freshness: Freshness | None = None) -> None:
         """Forget what may have changed since the last question; ``encoder`` as for a new Asker.
 
@@ -133,7 +137,7 @@ class Asker:
         self.connection.set_busy_timeout(wait_ms(timeout_s))
         try:
             with store.Deadline(self.connection, timeout_s) as self._deadline:
-                inquiry = Inquiry(question, request, self._deadline, Filters(self.config.asked))
+                inquiry = Inquiry(question, request, self._deadline, Filters(self.config.asked, unnamed=""))
                 self._run(PREPARE, inquiry)
                 if self._second is not None:
                     self._second.deadline = self._deadline
@@ -278,12 +282,12 @@ def validate_question(asker: Asker, inquiry: Inquiry) -> None:
     if request.mode not in MODES:
         raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
     for name in request.collections:
-        if name not in known:
+        if not asker.knows(name):
             raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
     filters = inquiry.filters
     filters.since, filters.until = request.since, request.until
     if request.collections:
-        filters.collections = tuple(dict.fromkeys(request.collections))
+        filters.collections, filters.unnamed = tuple(dict.fromkeys(request.collections)), None
     if request.source:
         filters.fields += (("source", "=", request.source),)
     if request.project:
@@ -338,7 +342,8 @@ def choose_route(asker: Asker, inquiry: Inquiry) -> None:
 
 def count_candidates(asker: Asker, inquiry: Inquiry) -> None:
     """Look for twice as many hits if a distillate and its session may become one."""
-    trusts = {name: asker.config.collections[name].trust for name in inquiry.filters.collections}
+    known = asker.config.collections
+    trusts = {name: known[name].trust for name in inquiry.filters.collections if name in known}
     distilled = [name for name, trust in trusts.items() if trust == "distilled"]
     if distilled and "session" in trusts.values() and catalogue.has_any(asker.connection, *distilled):
         inquiry.wanted *= 2

@@ -110,7 +110,8 @@ def recent(
 def _shared(connection: apsw.Connection, config: Config, since: int, collections: Sequence[str], limit: int) -> Shared:
     from runtime.asking import team
 
-    return team.recent(connection, config, catalogue.Filters(collections or config.asked, since=since), limit)
+    filters = catalogue.Filters(collections or config.asked, since=since, unnamed=None if collections else "")
+    return team.recent(connection, config, filters, limit)
 
 
 def lately(home: Home, config: Config, *, now: int, limit: int = DEFAULT_LIMIT) -> dict[str, Any]:

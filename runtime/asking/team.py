@@ -25,7 +25,7 @@ from runtime.asking.ask import Asker
 from runtime.asking.envelope import DOCID_DIGITS, TEAM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     import apsw
 
@@ -70,8 +70,9 @@ def asker(
 class Team:
     """The connection to a team's store: opened in a thread, kept for the next question, dropped once it fails."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, known: Collection[str]) -> None:
+        """``known`` are the collections of the configuration."""
+        self.engine, self._known = engine, known
         self._opening: Begun[tuple[BoundedConnection, str]] | None = None
         self._store: TeamStore | None = None
         self._failed: tuple[float, str] = (float("-inf"), "")
@@ -99,7 +100,9 @@ class Team:
                 self.drop(error.message)
                 raise Away(error.message, error.fix) from None
             self._opening = None
-            self._store = TeamStore(connection, analyzer, without=member, evidence=self.engine.evidence)
+            self._store = TeamStore(
+                connection, analyzer, without=member, evidence=self.engine.evidence, known=self._known
+            )
         self._store.analyzer = analyzer
         self._store.ask_until(until)
         return self._store
@@ -129,7 +132,7 @@ class TeamAsker(Asker):
 
     def __enter__(self) -> Asker:
         assert self.config.engine is not None
-        self._team, self._stores = Team(self.config.engine), []
+        self._team, self._stores = Team(self.config.engine, self.config.collections), []
         self._team.begin(patience(self._timeout_s))
         return super().__enter__()
 
@@ -142,6 +145,12 @@ class TeamAsker(Asker):
         searcher = super().open_searcher()
         searcher.others = self._stores
         return searcher
+
+    def knows(self, collection: str) -> bool:
+        """Return True if there is a collection of this name, here or among what others share."""
+        return super().knows(collection) or any(
+            unit.collection == collection for store in self._stores for unit in store.units()
+        )
 
     def ask(self, question: str, request: Request) -> dict[str, Any]:
         """Return the envelope of one question, as ``Asker.ask``; ``freshness.team`` says if the team took part."""
@@ -205,7 +214,7 @@ def as_away(error: Exception) -> Away:
 def opened(connection: apsw.Connection, config: Config) -> Iterator[TeamStore]:
     """Give the team's store for one look-up that belongs to the index ``connection``. Raises Away."""
     assert config.engine is not None
-    team = Team(config.engine)
+    team = Team(config.engine, config.collections)
     try:
         yield team.store(Analyzer(connection), time.monotonic() + patience(config.timeout_s))
     except Exception as error:

@@ -106,7 +106,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
             # Without a statement nothing is searched: that takes as long as with hits.
             are_any = searcher.others or catalogue.has_value(connection, "type", TYPES)
             for kind in TYPES if noted and are_any else ():
-                filters = Filters(noted, fields=(("type", "=", kind), *fields))
+                filters = Filters(noted, fields=(("type", "=", kind), *fields), unnamed="note")
                 decided += searcher.search(topic, limit=_CANDIDATES, filters=filters)
             found = _followed(searcher, noted, _about(decided))
             there = {identity for hit in found if (identity := hit.field("session_id"))}
@@ -170,7 +170,9 @@ def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]
         if not identity or identity in there:
             continue
         there.add(identity)
-        for hit in searcher.newest(limit=1, filters=Filters(collections, fields=(("session_id", "=", identity),))):
+        for hit in searcher.newest(
+            limit=1, filters=Filters(collections, fields=(("session_id", "=", identity),), unnamed="note")
+        ):
             followed.append(hit)
             waiting.append(hit.field("superseded_by"))
     return followed
@@ -186,7 +188,7 @@ def _evidence(
 
     def best(trust: str) -> list[Hit]:
         names = config.trusting(trust)
-        filters = Filters(names, fields=fields)
+        filters = Filters(names, fields=fields, unnamed=trust)
         return _about(_searched(searcher, topic, filters))
 
     connection = searcher.connection

@@ -13,7 +13,7 @@ import pytest
 from bench.postgres import Server, Space
 from core.config import Config, load
 from core.engine import Engine
-from core.errors import EngineMissing
+from core.errors import BadInput, EngineMissing
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.search.search import Hit
@@ -45,6 +45,12 @@ class Team:
         homes = [Home(str(place / name)) for name in ("mira", "bob")]
         for home in homes:
             home.make()
+        Path(homes[0].path("collections.yml")).write_text(
+            "collections:\n"
+            "  brain: {path: brain, trust: session}\n"
+            "  inbox: {path: inbox, trust: note}\n"
+            "  runbooks: {path: runbooks, trust: note}\n"
+        )
         theirs = Shelf(homes[0])
         theirs.put(
             "brain",
@@ -57,6 +63,8 @@ class Team:
         theirs.put("brain", "b.md", "Nothing but penguins here.", date=now - 9 * _DAY, session_id="b", source="claude")
         reasons: dict[str, Any] = {"type": "decision", "why": "it survives a crash", "title": "Keep ledgers on disk"}
         theirs.put("inbox", "d.md", "The ledger lives on disk.", date=now - 40 * _DAY, session_id="d", **reasons)
+        # A collection that bob's configuration lacks.
+        theirs.put("runbooks", "r.md", "Restart the ptarmigan relay by hand.", date=now - 50 * _DAY, session_id="r")
         index = open_index(theirs.home.index)
         fill(self.space.engine("mira"), index, trust="session")
         index.close()
@@ -112,6 +120,23 @@ def test_an_answer_ranks_what_the_team_shares_among_the_users_own_and_says_whose
     shared = answer["freshness"]["team"]
     assert (shared["fresh"], shared["members"], "missing" in shared) == (True, ["mira"], False)
     assert shared["as_of"] is not None
+
+
+def test_what_others_share_answers_also_from_a_collection_that_the_configuration_lacks(team: Team) -> None:
+    (hit,) = team.ask("ptarmigan relay")["hits"]
+    assert (hit["owner"], hit["collection"]) == ("mira", "runbooks")
+    assert team.ask("ptarmigan relay", collections=("runbooks",))["hits"] == [hit]
+    assert team.ask("ptarmigan relay", collections=("brain",))["hits"] == []
+    with pytest.raises(BadInput, match="no collection 'runbook'"):
+        team.ask("ptarmigan relay", collections=("runbook",))
+
+
+def test_a_collection_that_is_asked_by_name_alone_here_is_so_for_what_others_share(team: Team) -> None:
+    config = team.config()
+    config.asked = [name for name in config.asked if name != "inbox"]
+    with TeamAsker(team.home, config) as asker:
+        assert asker.ask("ledger on disk", Request())["hits"] == []
+        assert asker.ask("ledger on disk", Request(collections=("inbox",)))["hits"]
 
 
 def test_a_member_who_is_evidence_only_is_shown_as_that(team: Team) -> None:
