@@ -99,6 +99,7 @@ def claim_of(hit: Hit, asked: frozenset[str] = frozenset()) -> validity.Claim:
         entry=entry or "",
         successor=successor or "",
         holds_with=together if isinstance(together, list) else (),
+        owner=hit.owner,
     )
 
 
@@ -115,7 +116,7 @@ def _newer_first(hits: list[Hit], sides: dict[object, list[validity.Side]], aske
     for hit in hits:
         for side in sides.get(hit.id, ()):
             newer: Any = side.claim.key
-            if side.claim.at < hit.date or newer not in by_id:
+            if side.claim.at < hit.date or newer not in by_id or side.claim.owner != hit.owner:
                 continue
             if asked.isdisjoint(stems(tokenize(side.own)) & stems(tokenize(side.text))):
                 continue

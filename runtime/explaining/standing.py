@@ -76,6 +76,7 @@ def _claim(
         # Sessions without a project have none in common. A note without one holds everywhere.
         project=found["project"] or ("" if "entry" in more else found["uri"]),
         negative=said["type"] == "rejected",
+        owner=found.get("owner", ""),
         **more,
     )
 

@@ -44,6 +44,8 @@ TYPES = ("decision", "rejected")
 _CANDIDATES = 20
 _EVIDENCE = 3
 _FOLLOWED = 200
+# Notes with one id that are looked at: another member of a team may have put the id on its own.
+_SAME_ID = 20
 # Fields of an answer's hit.
 _SAID = "docid uri path title date age_days age stale trust project line snippet resume".split()
 # An entry that matches less than half as well as the best one is about something else.
@@ -101,7 +103,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
         noted = config.trusting("note")
         shared: dict[str, Any] = {}
 
-        def look() -> tuple[list[Hit], set[str], list[tuple[Hit, list[dict[str, Any]]]]]:
+        def look() -> tuple[list[Hit], set[tuple[str, str]], list[tuple[Hit, list[dict[str, Any]]]]]:
             decided: list[Hit] = []
             # Without a statement nothing is searched: that takes as long as with hits.
             are_any = searcher.others or catalogue.has_value(connection, "type", TYPES)
@@ -109,7 +111,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
                 filters = Filters(noted, fields=(("type", "=", kind), *fields), unnamed="note")
                 decided += searcher.search(topic, limit=_CANDIDATES, filters=filters)
             found = _followed(searcher, noted, _about(decided))
-            there = {identity for hit in found if (identity := hit.field("session_id"))}
+            there = {(hit.owner, identity) for hit in found if (identity := hit.field("session_id"))}
             newest = sorted(found, key=lambda hit: (hit.date, hit.path), reverse=True)[:limit]
             evidence = _evidence(searcher, config, topic, fields)
             searcher.show((*newest, *(hit for hit, _ in evidence)))
@@ -161,20 +163,23 @@ def _about(found: Iterable[Hit]) -> list[Hit]:
 
 
 def _followed(searcher: Searcher, collections: tuple[str, ...], found: list[Hit]) -> list[Hit]:
-    """Return ``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds."""
+    """Return ``found``, and what took the place of any of it: that may say nothing of the topic, and is what holds.
+
+    Only the owner of a note says what took its place.
+    """
     followed = list(found)
-    there = {hit.field("session_id") for hit in found}
-    waiting = [hit.field("superseded_by") for hit in found]
+    there = {(hit.owner, hit.field("session_id")) for hit in found}
+    waiting = [(hit.owner, hit.field("superseded_by")) for hit in found]
     while waiting and len(followed) < _FOLLOWED:
-        identity = waiting.pop()
-        if not identity or identity in there:
+        owner, identity = waiting.pop()
+        if not identity or (owner, identity) in there:
             continue
-        there.add(identity)
-        for hit in searcher.newest(
-            limit=1, filters=Filters(collections, fields=(("session_id", "=", identity),), unnamed="note")
-        ):
+        there.add((owner, identity))
+        same = Filters(collections, fields=(("session_id", "=", identity),), unnamed="note")
+        for hit in (each for each in searcher.newest(limit=_SAME_ID, filters=same) if each.owner == owner):
             followed.append(hit)
-            waiting.append(hit.field("superseded_by"))
+            waiting.append((owner, hit.field("superseded_by")))
+            break
     return followed
 
 
@@ -274,14 +279,14 @@ def _item(hit: Hit, config: Config, now: int) -> dict[str, Any]:
     return {name: known[name] for name in (*_SAID, *(("owner",) if hit.owner else ()))}
 
 
-def _decision(hit: Hit, config: Config, now: int, there: set[str]) -> dict[str, Any]:
+def _decision(hit: Hit, config: Config, now: int, there: set[tuple[str, str]]) -> dict[str, Any]:
     alternatives, together = hit.fields.get("alternatives"), hit.fields.get("holds_with")
     found = {
         **_item(hit, config, now),
         "entry_id": hit.field("session_id"),
         "type": hit.field("type"),
         # A successor that was removed by hand holds no longer, so its predecessor does again.
-        "standing": hit.field("superseded_by") not in there,
+        "standing": (hit.owner, hit.field("superseded_by")) not in there,
         "why": hit.field("why"),
         "alternatives": [str(each) for each in alternatives] if isinstance(alternatives, list) else [],
         "supersedes": hit.field("supersedes"),

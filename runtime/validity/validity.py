@@ -2,6 +2,7 @@
 
 A claim is what a person, an agent or a note said, with its date. Claims are compared in pairs within their project: the
 newer one takes the place of the older, or both contradict each other. ``superseded_by`` of a note decides before all.
+Nobody takes back what another member of a team said: claims of two owners at most contradict each other.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ class Claim:
     text) of what a person says in it. ``project`` is "" if none is known.
     ``heard`` are (line, text) of what an agent said: a person's later words may replace that, never the reverse.
     ``negative``: it says what was rejected. ``entry`` is its id, ``successor`` the id of what took its
-    place, and ``holds_with`` are ids of entries that hold all the same, as its own document says.
+    place, and ``holds_with`` are ids of entries that hold all the same, as its own document says. ``owner`` is the
+    member of the team who said it, "" for the user.
     """
 
     __slots__ = (
-        "_heard", "_lines", "_negative", "_older", "_read", "at", "entry", "holds_with", "is_said", "key", "project",
-        "successor", "uri",
+        "_heard", "_lines", "_negative", "_older", "_read", "at", "entry", "holds_with", "is_said", "key", "owner",
+        "project", "successor", "uri",
     )  # fmt: skip
 
     def __init__(
@@ -49,8 +51,9 @@ class Claim:
         entry: str = "",
         successor: str = "",
         holds_with: Iterable[str] = (),
+        owner: str = "",
     ) -> None:
-        self.key, self.uri, self.at = key, uri, at
+        self.key, self.uri, self.at, self.owner = key, uri, at, owner
         self.project, self.entry, self.successor = project.rstrip("/"), entry, successor
         self.holds_with = frozenset(holds_with)
         self.is_said = bool(lines := list(lines))
@@ -85,7 +88,8 @@ class Side:
         from core import clock
 
         text = self.text if len(self.text) <= _SIDE else self.text[: _SIDE - 1] + "…"
-        return {"uri": self.claim.uri, "line": self.line, "date": clock.iso(self.claim.at), "text": text}
+        found = {"uri": self.claim.uri, "line": self.line, "date": clock.iso(self.claim.at), "text": text}
+        return {**found, "owner": self.claim.owner} if self.claim.owner else found
 
 
 def may_differ(claims: Iterable[Claim]) -> bool:
@@ -101,8 +105,8 @@ def may_differ(claims: Iterable[Claim]) -> bool:
 def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
     """Return, for each claim that does not hold alone, its other sides by its key: the newest first.
 
-    An older claim that a newer one took the place of has that one as its side. Of two that contradict each other, each
-    is the other's side. Claims of different projects are left alone.
+    An older claim that a newer one of its owner took the place of has that one as its side. Of two that contradict each
+    other, each is the other's side. Claims of different projects are left alone.
     """
     found: dict[object, list[Side]] = {}
     ordered = sorted(claims, key=_order)[-_MOST:]
@@ -114,6 +118,8 @@ def judge(claims: Sequence[Claim]) -> dict[object, list[Side]]:
             if seen is None:
                 continue
             state, (old_line, old), (new_line, new) = seen
+            if older.owner != newer.owner:
+                state = CONTRADICTED
             found.setdefault(older.key, []).insert(0, Side(state, newer, new_line, new.text, old.text))
             if state == CONTRADICTED:
                 found.setdefault(newer.key, []).insert(0, Side(state, older, old_line, old.text, new.text))
@@ -149,7 +155,8 @@ def words(validity: dict[str, Any]) -> str:
     other = by[0]
     if "entry_id" in other and "text" not in other:
         return f"{state} by {other['entry_id']}"
-    return f"{state} by “{other['text']}” ({other['date'][:10]}, {other['uri']}:{other['line']})"
+    whose = f"{other['owner']}: " if "owner" in other else ""
+    return f"{state} by {whose}“{other['text']}” ({other['date'][:10]}, {other['uri']}:{other['line']})"
 
 
 def _order(claim: Claim) -> tuple[int, str]:
@@ -160,7 +167,8 @@ def _order(claim: Claim) -> tuple[int, str]:
 def _may_meet(older: Claim, newer: Claim) -> bool:
     if older.entry in newer.holds_with or newer.entry in older.holds_with:
         return False  # a person said that both hold
-    return older.project == newer.project and not (older.entry and older.entry == newer.entry)
+    same_entry = older.entry and (older.owner, older.entry) == (newer.owner, newer.entry)
+    return older.project == newer.project and not same_entry
 
 
 def _read(lines: Iterable[tuple[int, str]], *, negative: bool = False) -> list[tuple[int, Statement]]:

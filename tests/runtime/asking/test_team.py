@@ -335,6 +335,36 @@ def test_a_decision_of_another_member_is_a_reason_with_its_owner(team: Team) -> 
     assert (away["decisions"], away["freshness"]["team"]["fresh"]) == ([], False)
 
 
+def test_a_member_cannot_put_a_note_in_the_place_of_anothers(team: Team, postgres: Server, tmp_path: Path) -> None:
+    other = Team(postgres, tmp_path)
+    note: dict[str, Any] = {"type": "decision", "why": "it is small", "title": "Keep ledgers in memory"}
+    other.shelf.put("inbox", "m.md", "The ledger lives in memory.", date=9, session_id="m", superseded_by="n", **note)
+    with other.space.superuser() as root:
+        root.execute("UPDATE documents SET fields = fields || '{\"session_id\": \"n\"}' WHERE path = 'd.md'")
+    found = {each["uri"]: each for each in why(other.home, other.config(), "ledger")["decisions"]}
+    assert found["qmd://inbox/m.md"]["standing"] is True
+    assert found["team://mira/inbox/d.md"]["entry_id"] == "n"
+
+
+def test_a_newer_statement_of_another_member_is_shown_as_a_contradiction_with_its_owner(
+    team: Team, postgres: Server, tmp_path: Path
+) -> None:
+    other = Team(postgres, tmp_path)
+    old = int(time.time()) - 90 * _DAY
+    other.shelf.put("inbox", "o.md", "The walrus timeout is 30 seconds.", date=old, session_id="o", type="decision")
+    home = Home(str(tmp_path / "third"))
+    home.make()
+    theirs = Shelf(home)
+    theirs.put("kb-wiki", "n.md", "The walrus timeout is 90 seconds.", date=old + _DAY, session_id="n", type="decision")
+    index = open_index(theirs.home.index)
+    fill(other.space.engine("mira"), index)
+    index.close()
+    hits = {hit["uri"]: hit for hit in other.ask("walrus timeout seconds", limit=9)["hits"]}
+    own, shared = hits["qmd://inbox/o.md"]["validity"], hits["team://mira/kb-wiki/n.md"]["validity"]
+    assert (own["state"], own["by"][0]["owner"]) == ("contradicted", "mira")
+    assert (shared["state"], shared["by"][0]["uri"]) == ("contradicted", "qmd://inbox/o.md")
+
+
 def test_the_page_shows_the_owner_of_a_hit_and_the_document(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in team.space.env("bob").items():
         monkeypatch.setenv(name, value)

@@ -33,6 +33,19 @@ def test_both_sides_of_a_contradiction_show_each_other() -> None:
     assert {side.state for found in sides.values() for side in found} == {"contradicted"}
 
 
+def test_a_newer_statement_of_another_owner_contradicts_and_takes_no_place() -> None:
+    claims = [
+        claim("a", "The timeout is 30 seconds.", 1),
+        claim("b", "The timeout is 90 seconds.", 2, owner="mira"),
+        claim("c", "The timeout is 120 seconds.", 3, owner="mira"),
+    ]
+    sides = validity.judge(claims)
+    own, older, newest = (validity.verdict(sides.get(key, ()), known=True) for key in "abc")
+    assert (own["state"], older["state"], newest["state"]) == ("contradicted", "superseded", "contradicted")
+    assert [side.get("owner") for side in (*own["by"], *older["by"], *newest["by"])] == ["mira", "mira", "mira", None]
+    assert "contradicted by mira: “The timeout is 120 seconds.”" in validity.words(own)
+
+
 def test_another_project_and_another_version_of_one_entry_say_nothing() -> None:
     other = Claim("b", "qmd://brain/b.md", 2 * DAY, [(1, "The timeout is 90 seconds.")], project="/srv/web")
     assert validity.judge([claim("a", "The timeout is 30 seconds.", 1), other]) == {}
