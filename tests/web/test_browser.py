@@ -72,6 +72,26 @@ _NAMELESS = """
 """
 
 
+# What whoever does not see the page, or has no mouse, would miss: WCAG 2.2, 1.4.1, 2.1.1 and 2.4.6.
+_UNREACHABLE = """
+() => {
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((node) => node.checkVisibility());
+  const faults = shown("h1").length === 1 ? [] : ["not one h1"];
+  const marks = shown("nav, aside, [role=search]").map((node) => `${node.role ?? node.tagName} ${node.ariaLabel}`);
+  faults.push(...marks.filter((mark, index) => marks.indexOf(mark) !== index || mark.endsWith("null")));
+  for (const node of shown("main *")) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(node).overflowX) && node.scrollWidth > node.clientWidth + 1;
+    if (scrolls && node.tabIndex < 0 && !node.querySelector("a, button, input, summary")) faults.push(node.outerHTML);
+  }
+  for (const node of shown("main p > a, main .pieces > a")) {
+    const amid = [...node.parentNode.childNodes].some((each) => each.nodeType === 3 && each.textContent.trim());
+    if (amid && !getComputedStyle(node).textDecorationLine.includes("underline")) faults.push(node.outerHTML);
+  }
+  return faults.map((fault) => fault.slice(0, 200));
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     with driver.sync_playwright() as playwright:
@@ -298,6 +318,8 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
         write_run(stocked, "20260312T120000Z-0001", {"ask": 0.7, "qmd-lex": 0.5})
         _put_long_names(stocked)
         give(stocked, "Nets held.", LONG)
+        first = capture(stocked, "Keep the tide in a table", type="decision")
+        capture(stocked, "Compute the tide when asked", supersedes=first.entry_id)
         views = (
             "/",
             "/?q=tide",
@@ -321,6 +343,7 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
             ratio, text = tab.page.evaluate(_CONTRAST)
             assert ratio >= _LEAST_CONTRAST, f"{path}: {text}"
             assert tab.page.evaluate(_NAMELESS) == [], path
+            assert tab.page.evaluate(_UNREACHABLE) == [], path
             picture = PICTURES / scheme / f"{path.strip('/').replace('/', '-').replace('?', '-') or 'first'}.png"
             tab.page.screenshot(path=picture, full_page=True)
             assert picture.stat().st_size > 5_000, "a picture of nothing"
@@ -328,6 +351,7 @@ def test_text_can_be_read_and_everything_has_a_name(chromium: Any, stocked: Home
         for path in views:
             tab.go(path)
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360, path
+            assert tab.page.evaluate(_UNREACHABLE) == [], path
         assert tab.faults == []
 
 
