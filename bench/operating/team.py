@@ -67,7 +67,7 @@ class Load:
         schema.ensure(index)
         analyzer = Analyzer(index)
         unit = writing.ensure_unit(server, f"notes{number}", "note", 0.0, REDACTION)
-        writing.share(server, unit, [("team", "team")])
+        writing.share(server, unit, "x", [("team", "team")], "note")
         turn = 0
         while time.monotonic() < self._until:
             turn += 1

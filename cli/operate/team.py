@@ -375,6 +375,10 @@ def _pushed(done: dict[str, Any]) -> Iterator[str]:
         yield f"{each['collection']} → {', '.join(each['share'])}: {said}"
         if each["withheld"]:
             yield f"  {each['withheld']} withheld: a secret is in the name"
+        if each["too_large"]:
+            yield f"  {each['too_large']} left out: larger than the server takes (32 MB of text, 2,000 bytes of path)"
+        if each["unagreed"]:
+            yield f"  not seen by {', '.join(each['unagreed'])}: another machine of yours does not name them"
         for path in each["forgotten"]:
             uri = f"qmd://{each['collection']}/{path}"
             yield f"  forgotten, and left out: brain forget {uri}; or: brain team push --let-in {uri}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from core.config_yaml import TRUST
+from core.engine import TEAM
 from core.errors import EngineTimeout
 from qmd.team import vocabulary
 from qmd.team.vocabulary import plain
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from qmd.index.terms import Analyzer
     from qmd.team.bounded import BoundedConnection
 
+_EVERYBODY = f"{TEAM}:{TEAM}"
+# Limits of ``migrations/0003.sql``, in bytes; fields have their overhead as JSONB at the server.
+MOST_TEXT = 32 * 2**20
+_MOST_PATH, _MOST_TITLE, _MOST_FIELDS = 2_000, 65_536, 512 * 1024
 # From this version on, the owner of a table can let others vacuum it.
 _MEMBERS_VACUUM = 170_000
 
@@ -79,17 +85,29 @@ class Held(NamedTuple):
     embedded: frozenset[int]
 
 
+def fits(document: Outgoing) -> bool:
+    """Return True if a document is not larger than what a space takes."""
+    return (
+        len(document.text.encode()) <= MOST_TEXT
+        and len(document.path.encode()) <= _MOST_PATH
+        and len(document.title.encode()) <= _MOST_TITLE
+        and len(json.dumps(document.fields)) <= _MOST_FIELDS
+    )
+
+
 def ensure_unit(
     connection: psycopg.Connection[Any], collection: str, trust: str, code_share: float, policy: int
 ) -> int:
     """Return the unit of an own collection, made where it is missing, now under at least ``policy``.
+
+    ``trust`` is that of a new unit: ``share`` changes it.
 
     Raises psycopg.Error with the state ``failures.OLDER_POLICY`` if the space or the unit has a newer policy.
     """
     row = connection.execute(
         "INSERT INTO units AS u (owner, collection, trust, code_share, policy) VALUES (session_user, %s, %s, %s, %s)"
         " ON CONFLICT (owner, collection) DO UPDATE"
-        " SET trust = excluded.trust, code_share = excluded.code_share, policy = excluded.policy RETURNING id",
+        " SET code_share = excluded.code_share, policy = excluded.policy RETURNING id",
         (collection, trust, code_share, policy),
     ).fetchone()
     assert row is not None
@@ -296,16 +314,61 @@ def vacuum(connection: BoundedConnection, timeout_s: float) -> bool:
     return True
 
 
-def share(connection: psycopg.Connection[Any], unit: int, grantees: Sequence[tuple[str, str]]) -> None:
-    """Let the setting ``share`` grant a unit to exactly these (kind, name). What commands granted or denied stays."""
+def share(
+    connection: psycopg.Connection[Any], unit: int, device: str, grantees: Sequence[tuple[str, str]] | None, trust: str
+) -> Agreed:
+    """Let the settings ``share`` and ``trust`` of one machine take part in a unit's; return what all agree on.
+
+    A unit is granted to exactly those (kind, name) that every machine names of which the unit has documents, and of
+    their ``trust`` the least holds: so it does not matter which machine pushed last. Without ``grantees`` the machine
+    takes no part. What commands granted or denied stays.
+    """
     with connection.transaction():
+        connection.execute("SELECT lock_units(%s)", ([unit],))
+        if grantees is not None:
+            connection.execute(
+                "INSERT INTO machines (unit, device, share, trust) VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (unit, device) DO UPDATE SET share = excluded.share, trust = excluded.trust",
+                (unit, device, [f"{kind}:{name}" for kind, name in grantees], trust),
+            )
+        connection.execute(
+            "DELETE FROM machines m WHERE unit = %s AND (device <> %s OR %s)"
+            " AND NOT EXISTS (SELECT FROM documents d WHERE d.unit = m.unit AND d.device = m.device)",
+            (unit, device, grantees is None),
+        )
+        said = connection.execute("SELECT share, trust FROM machines WHERE unit = %s", (unit,)).fetchall()
+        agreed = agree(said or [((), trust)])
         connection.execute(
             "DELETE FROM grants WHERE unit = %s AND origin = 'share'"
             " AND (kind, grantee) NOT IN (SELECT * FROM unnest(%s::text[], %s::text[]))",
-            (unit, [kind for kind, _ in grantees], [name for _, name in grantees]),
+            (unit, [kind for kind, _ in agreed.grantees], [name for _, name in agreed.grantees]),
+        )
+        connection.execute(
+            "UPDATE units SET trust = %s WHERE id = %s AND trust <> %s", (agreed.trust, unit, agreed.trust)
         )
         with connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO grants (unit, kind, grantee, origin) VALUES (%s, %s, %s, 'share') ON CONFLICT DO NOTHING",
-                [(unit, kind, name) for kind, name in grantees],
+                [(unit, kind, name) for kind, name in agreed.grantees],
             )
+    return agreed
+
+
+class Agreed(NamedTuple):
+    """What the machines of a member agree on: who sees a collection, (kind, name), and what its hits are called."""
+
+    grantees: list[tuple[str, str]]
+    trust: str
+
+
+def agree(said: Sequence[tuple[Sequence[str], str]]) -> Agreed:
+    """Return the narrowest of several (share, trust); ``team`` covers every name, and a group only itself."""
+    narrower = [set(names) for names, _ in said if _EVERYBODY not in names]
+    names = sorted(set.intersection(*narrower) if narrower else {_EVERYBODY})
+    pairs = (name.partition(":") for name in names)
+    return Agreed([(kind, name) for kind, _, name in pairs], max((trust for _, trust in said), key=_doubt))
+
+
+def _doubt(trust: str) -> tuple[int, str]:
+    """Sort trust by how little it is; one that this version does not know comes last."""
+    return (TRUST.index(trust) if trust in TRUST else len(TRUST)), trust

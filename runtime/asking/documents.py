@@ -9,7 +9,7 @@ from core import jsonb
 from core.errors import NO_RESULTS, BadInput, BrainError
 from core.version import REDACTION
 from qmd.index import catalogue
-from runtime.asking.envelope import SCHEME, TEAM, uri
+from runtime.asking.envelope import SCHEME, TEAM, uri, uri_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
 
         for candidate, at in ((text, 0), (name, line)) if line else ((text, 0),):
             found = team.find(connection, config, candidate)
-            if found is not None:
-                return of_team(found[0], config, at, found[1])
+            _only([uri_of(hit) for hit, _ in found], candidate)
+            if found:
+                return of_team(found[0][0], config, at, found[0][1])
     near = _near(connection, name)
     fix = f"did you mean {near[0]}?" if near else 'brain ask "…" lists documents and their docids'
     raise NotFound(f"no document {reference!r} in the index", fix, near)
@@ -177,9 +178,13 @@ def _sessions_first(rows: list[catalogue.Row]) -> list[catalogue.Row]:
 
 
 def _one(rows: list[catalogue.Row], name: str) -> None:
-    if len(rows) > 1:
-        near = [uri(row[1], row[2]) for row in rows[:_NEAR]]
-        more = " and more" if len(rows) > _NEAR else ""
+    _only([uri(row[1], row[2]) for row in rows], name)
+
+
+def _only(uris: list[str], name: str) -> None:
+    if len(uris) > 1:
+        near = uris[:_NEAR]
+        more = " and more" if len(uris) > _NEAR else ""
         raise Ambiguous(f"{name!r} names several documents: {', '.join(near)}{more}", f"name one: {near[0]}", near)
 
 

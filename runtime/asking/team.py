@@ -44,6 +44,8 @@ _SHARE, _PATIENCE_S = 0.5, 2.0
 # A server that failed is not asked again for so many seconds by a process that stays.
 _REST_S = 15.0
 _LEAST_S = 0.05
+# Documents with one docid that are looked at. The owner of each says what its docid is.
+_SAME_DOCID = 6
 # Documents of others, and bytes of their texts, that are read for one question about the work.
 _MOST_READ, _MOST_BYTES = 20, 4 << 20
 _STRICT = "--strict asks your own documents alone"
@@ -238,10 +240,10 @@ def with_team(searcher: Searcher, config: Config, answer: Callable[[], _Answer])
         return answer(), stated(config.engine, [], error.message)
 
 
-def find(connection: apsw.Connection, config: Config, name: str) -> tuple[Hit, str] | None:
+def find(connection: apsw.Connection, config: Config, name: str) -> list[tuple[Hit, str]]:
     """Return the document of another member that ``name`` names, ``team://owner/collection/path`` or ``#docid``.
 
-    Its text comes with it. None if no document has the name. Raises Away.
+    Its text comes with it. A docid may name several documents: copies of one text are one. Raises Away.
     """
     with opened(connection, config) as store:
         if name.startswith(TEAM):
@@ -251,9 +253,14 @@ def find(connection: apsw.Connection, config: Config, name: str) -> tuple[Hit, s
         else:
             digits = name.removeprefix("#").lower()
             if len(digits) < DOCID_DIGITS:
-                return None
-            found = store.find("d.hash >= %s AND d.hash < %s ORDER BY d.id LIMIT 1", digits, f"{digits}g")
-        return (found[0], store.read(found[0])) if found else None
+                return []
+            condition = "u.owner <> %s AND d.hash >= %s AND d.hash < %s ORDER BY d.id LIMIT %s"
+            member = config.engine.member if config.engine else ""
+            found = store.find(condition, member, digits, f"{digits}g", _SAME_DOCID)
+        texts: dict[str, Hit] = {}
+        for hit in found:
+            texts.setdefault(store.read(hit), hit)
+        return [(hit, text) for text, hit in texts.items()]
 
 
 class Shared(NamedTuple):

@@ -56,7 +56,9 @@ _ATTEMPTS, _PAUSE_S = 4, 0.25
 class Sent(NamedTuple):
     """What became of one collection. ``withheld``: names that hold a secret; ``forgotten``: paths with a tombstone.
 
-    ``elsewhere``: documents that other machines of the member pushed, and that are not here.
+    ``elsewhere``: documents that other machines of the member pushed, and that are not here. ``too_large``: documents
+    that stay here because the server takes none of their size. ``unagreed``: names of ``share`` to whom another machine
+    of the member does not show the collection; ``trust`` is what all machines agree on.
     """
 
     collection: str
@@ -68,6 +70,9 @@ class Sent(NamedTuple):
     withheld: int
     forgotten: list[str]
     elsewhere: int
+    too_large: int
+    unagreed: list[str]
+    trust: str
 
 
 class Machine(NamedTuple):
@@ -237,9 +242,10 @@ def _push_collection(
     name = collection.name
     code = index.execute("SELECT value FROM brain_state WHERE key = ?", (f"code:{name}",)).get
     unit = writing.ensure_unit(server, name, collection.trust, float(code or 0.0), REDACTION)
-    writing.share(server, unit, grantees)
     held = writing.held(server, unit)
     ours = [row for row in catalogue.judged(index, name) if not row[0].startswith(f"{MACHINES}/")]
+    # Who sends nothing has no say: the next push of another machine would not know of it.
+    agreed = writing.share(server, unit, machine.device, grantees if ours else None, collection.trust)
     forgotten = writing.forgotten(server, name, [path for path, _, _ in ours])
     sending = _Sending(index, server, name, unit, machine.device, space)
     withheld, kept = 0, set[str]()
@@ -251,8 +257,8 @@ def _push_collection(
         if shown(printable(path)) != printable(path):
             withheld += 1
             continue
-        kept.add(path)
-        sending.offer(path, digest, is_clean, held.get(path))
+        if sending.offer(path, digest, is_clean, held.get(path)):
+            kept.add(path)
     sending.flush()
     absent = [path for path in held if path not in kept]
     gone = [path for path in absent if machine.owns(held[path]) or path in forgotten]
@@ -260,7 +266,8 @@ def _push_collection(
     server.execute("UPDATE units SET pushed_at = now() WHERE id = %s", (unit,))
     return Sent(
         name, list(collection.share), sending.sent, sending.embedded, removed, sending.unchanged, withheld,
-        sorted(forgotten), len(absent) - len(gone),
+        sorted(forgotten), len(absent) - len(gone), sending.too_large,
+        [name for _, name in grantees if name not in {seen for _, seen in agreed.grantees}], agreed.trust,
     )  # fmt: skip
 
 
@@ -282,34 +289,33 @@ class _Sending:
         self._vectors: list[tuple[int, list[Vector]]] = []
         self._same: list[str] = []
         self._characters = 0
-        self.sent = self.embedded = self.unchanged = 0
+        self.sent = self.embedded = self.unchanged = self.too_large = 0
 
-    def offer(self, path: str, digest: str, is_clean: bool, held: Held | None) -> None:
-        """Send a document unless the server has it as it is."""
+    def offer(self, path: str, digest: str, is_clean: bool, held: Held | None) -> bool:
+        """Send a document unless the server has it as it is; return False if it is too large to be there."""
         if not is_clean:
-            self._offer_cleaned(path, digest, held)
-            return
+            return self._offer_cleaned(path, digest, held)
         cut = None if self._space is None else self._space.complete.get(digest)
         if held is None or held.hash != digest:
             row = catalogue.by_path(self._index, self._collection, path)
             text = catalogue.text(self._index, digest)
             if row is None or text is None:
-                return
+                return True
             document = catalogue.Document(row)
-            self._put(
+            return self._put(
                 Outgoing(
                     path, str(row[3]), digest, document.date, document.ended, document.dated, document.fields, text,
                     self._vectors_of(cut),
                 )
             )  # fmt: skip
-            return
         self._keep(path, held)
         if self._space is not None and cut is not None and self._space.number not in held.embedded:
             self._vectors.append((held.id, self._vectors_of(cut)))
             self.embedded += 1
             self._full(0)
+        return True
 
-    def _offer_cleaned(self, path: str, digest: str, held: Held | None) -> None:
+    def _offer_cleaned(self, path: str, digest: str, held: Held | None) -> bool:
         """Send a document that was cleaned under another policy: everything is derived from the text as it may leave.
 
         It has no vectors unless its text stays the same: they are of what was hidden.
@@ -317,16 +323,16 @@ class _Sending:
         row = catalogue.by_path(self._index, self._collection, path)
         text = catalogue.text(self._index, digest)
         if row is None or text is None:
-            return
+            return True
         cleaned = outgoing(text)
         known = hashlib.sha256(cleaned.encode("utf-8", "replace")).hexdigest()
         if held is not None and held.hash == known:
             self._keep(path, held)
-            return
+            return True
         document = catalogue.Document(row)
         facts = derived.read(cleaned, document.date)
         cut = self._space.complete.get(digest) if self._space is not None and known == digest else None
-        self._put(
+        return self._put(
             Outgoing(
                 path, derived.title(cleaned, path), known, facts.date, facts.ended, facts.dated, facts.fields, cleaned,
                 self._vectors_of(cut),
@@ -347,11 +353,15 @@ class _Sending:
             return []
         return [Vector(*span, vector) for span, vector in zip(spans, stored, strict=True)]
 
-    def _put(self, document: Outgoing) -> None:
+    def _put(self, document: Outgoing) -> bool:
+        if not writing.fits(document):
+            self.too_large += 1
+            return False
         self._documents.append(document)
         self.sent += 1
         self.embedded += bool(document.vectors)
         self._full(len(document.text))
+        return True
 
     def _full(self, characters: int) -> None:
         self._characters += characters

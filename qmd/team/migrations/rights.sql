@@ -15,7 +15,7 @@ BEGIN
   EXECUTE format('GRANT INSERT (owner, collection, trust, code_share, policy) ON units TO %s', team);
   EXECUTE format('GRANT UPDATE (trust, code_share, policy, pushed_at) ON units TO %s', team);
   EXECUTE format('GRANT DELETE ON units TO %s', team);
-  EXECUTE format('GRANT INSERT, UPDATE, DELETE ON grants TO %s', team);
+  EXECUTE format('GRANT INSERT, UPDATE, DELETE ON grants, machines TO %s', team);
   EXECUTE format('GRANT INSERT, DELETE ON passages, embedded, vectors TO %s', team);
   -- Not the id: who chooses one learns which there are, and takes those of later pushes.
   EXECUTE format('GRANT INSERT (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts, '

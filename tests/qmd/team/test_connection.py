@@ -202,7 +202,7 @@ def test_vectors_get_an_approximate_index_once_there_are_enough(space: Space) ->
         index = apsw.Connection(":memory:")
         tables.ensure(index)
         chunks = [writing.Vector(0, 1, 0, bytes([turn, 1, 2, 3])) for turn in range(20)]
-        document = writing.Outgoing("a.md", "a", "h", 1, 2, True, {}, "amber", chunks)
+        document = writing.Outgoing("a.md", "a", "h", 1, 2, True, {}, "amber " * 40, chunks)
         writing.put(
             mira, Analyzer(index), [document], unit=unit, collection="brain", device="d", policy=REDACTION, space=number
         )

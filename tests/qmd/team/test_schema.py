@@ -194,15 +194,17 @@ def test_an_older_policy_is_refused_by_the_database(space: Space) -> None:
 _DOCUMENT = (
     "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
     " passages, tokens, title_terms)"
-    " VALUES ({{unit}}, 'd', 'x', 't', 'h', {date}, {ended}, true, '{fields}', 99, '', '{starts}', 1, {tokens}, '')"
+    " VALUES ({{unit}}, 'd', {path}, {title}, 'h', {date}, {ended}, true, '{fields}', 99, {text}, '{starts}', 1,"
+    " {tokens}, '')"
 )
 
 
 _CHOSEN = "OVERRIDING SYSTEM VALUE"
 
 
-def _document(date: int = 1, ended: int = 2, fields: str = "{{}}", starts: str = "", tokens: int = 0) -> str:
-    return _DOCUMENT.format(date=date, ended=ended, fields=fields, starts=starts, tokens=tokens)
+def _document(**given: object) -> str:
+    values = {"date": 1, "ended": 2, "fields": "{{}}", "starts": "", "tokens": 0}
+    return _DOCUMENT.format(**{**values, "path": "'x'", "title": "'t'", "text": "''", **given})
 
 
 @pytest.mark.parametrize(
@@ -214,6 +216,19 @@ def _document(date: int = 1, ended: int = 2, fields: str = "{{}}", starts: str =
         _document(starts=r"\x01"),
         _document(tokens=-7),
         "INSERT INTO passages VALUES ({document}, 1, {unit}, -2000000000, '', '')",
+        # What is counted for all members is bounded by the text.
+        "INSERT INTO passages VALUES ({document}, 1, {unit}, 0, '', '')",
+        "INSERT INTO passages VALUES ({document}, -1, {unit}, 2000000000, '', '')",
+        "INSERT INTO passages VALUES ({document}, -1, {unit}, 1, 'amber:1,2', '')",
+        "INSERT INTO passages VALUES ({document}, -1, {unit}, 1, 'amber', 'lamp')",
+        "INSERT INTO vectors VALUES ({space}, {document}, 900000, {unit}, 0, 0, 1, '[1,2,3]')",
+        _document(tokens=5_000),
+        _document(title="repeat('x', 100000)"),
+        _document(path="repeat('x', 3000)"),
+        _document(text="repeat('x', 40000000)"),
+        _document(fields='{{"a": "' + "x" * 3_000_000 + '"}}'),
+        "INSERT INTO units (owner, collection, trust, policy) VALUES ('mira', repeat('x', 300), 'note', 99)",
+        "INSERT INTO tombstones (owner, digest) VALUES ('mira', 'x')",
         "INSERT INTO passages VALUES ({document}, 1048576, {unit}, 1, '', '')",
         "UPDATE units SET code_share = 'NaN'",
         "UPDATE units SET code_share = 7",

@@ -21,7 +21,7 @@ from qmd.team.connection import open_writer
 from qmd.team.reading import TeamStore
 from runtime.asking import recent
 from runtime.asking.ask import Request
-from runtime.asking.documents import NotFound
+from runtime.asking.documents import Ambiguous, NotFound
 from runtime.asking.team import TeamAsker
 from runtime.explaining.show import show
 from runtime.explaining.why import why
@@ -315,6 +315,20 @@ def test_a_document_of_the_team_is_shown_by_its_uri_and_by_its_docid(team: Team)
             show(index, team.config(), nothing, now=0)
     with pytest.raises(EngineMissing, match="cannot be reached"):
         show(index, team.config(_NOWHERE), "team://mira/brain/a.md", now=0)
+    index.close()
+
+
+def test_a_docid_of_several_documents_of_the_team_names_each(team: Team, postgres: Server, tmp_path: Path) -> None:
+    other = Team(postgres, tmp_path)
+    index = open_index(other.home.index)
+    with other.space.superuser() as root:
+        root.execute("UPDATE documents SET hash = %s WHERE path IN ('a.md', 'b.md')", ("ab" * 32,))
+    with pytest.raises(Ambiguous, match="names several documents") as several:
+        show(index, other.config(), "#abababab", now=0)
+    assert several.value.near == ["team://mira/brain/a.md", "team://mira/brain/b.md"]
+    with other.space.superuser() as root:
+        root.execute("UPDATE documents SET text = 'the same'")
+    assert show(index, other.config(), "#abababab", now=0)["text"] == "the same"
     index.close()
 
 

@@ -106,7 +106,8 @@ def test_another_machine_does_not_bring_it_back_until_it_is_let_in(space: Space,
     other.put("brain", "goes.md", "the zircon ring goes into the sea", title="Zircon")
     assert _push(other)["collections"][0] | {"share": []} == {
         "collection": "brain", "share": [], "sent": 0, "embedded": 0, "removed": 0, "unchanged": 0, "withheld": 0,
-        "forgotten": ["goes.md"], "elsewhere": 1,
+        "forgotten": ["goes.md"], "elsewhere": 1, "too_large": 0, "unagreed": [],
+        "trust": "session",
     }  # fmt: skip
     assert not any("zircon" in seen.lower() for seen in _read_back(space).values())
     report = push(other.home, config.load(other.home), let_in=[("brain", "goes.md")])

@@ -163,6 +163,71 @@ def test_what_another_machine_pushed_of_a_private_collection_is_not_left_in_sile
     assert _paths(space, "leo") == [("mira", "d.md")]
 
 
+def _agreed(report: dict[str, Any]) -> tuple[list[str], str]:
+    (found,) = report["collections"]
+    return found["unagreed"], found["trust"]
+
+
+def _grants(space: Space) -> list[str]:
+    with space.superuser() as root:
+        rows = root.execute("SELECT g.grantee || ' ' || u.trust FROM grants g JOIN units u ON u.id = g.unit ORDER BY 1")
+        return [row[0] for row in rows]
+
+
+def test_two_machines_with_other_settings_show_a_collection_to_those_whom_both_name(
+    space: Space, member: Homes
+) -> None:
+    laptop = member("mira", share={"brain": "[leo, ines]"}, machine="laptop")
+    desktop = member("mira", share={"brain": "team"}, machine="desktop")
+    file = Path(desktop.home.path(config.FILE))
+    file.write_text(file.read_text().replace("trust: session", "trust: article"))
+    laptop.put("brain", "l.md", "of the laptop")
+    desktop.put("brain", "d.md", "of the desktop")
+    for first, second in ((laptop, desktop), (desktop, laptop), (laptop, desktop)):
+        _push(first)
+        report = _push(second)
+        assert _grants(space) == ["ines article", "leo article"]
+        assert _agreed(report) == (["team"] if second is desktop else [], "article")
+    # It is wider once both say so, and narrower as soon as one does.
+    wide = member("mira", share={"brain": "team"}, machine="laptop")
+    assert _agreed(_push(wide)) == ([], "article")
+    assert _grants(space) == ["team article"]
+    _push(member("mira", share={"brain": "[leo]"}, machine="desktop"))
+    _push(wide)
+    assert _grants(space) == ["leo session"]
+
+
+def test_a_machine_without_documents_has_no_say(space: Space, member: Homes) -> None:
+    laptop = member("mira", share={"brain": "[leo]"}, machine="laptop")
+    laptop.put("brain", "l.md", "of the laptop")
+    desktop = member("mira", share={"brain": "[ines]"}, machine="desktop")
+    for each in (laptop, desktop, laptop, desktop):
+        _push(each)
+        assert _grants(space) == ["leo session"]
+    # Once it has one, both have to agree; and the say of a machine ends with its documents.
+    desktop.put("brain", "d.md", "of the desktop")
+    _push(desktop)
+    assert _grants(space) == []
+    laptop.sql("UPDATE documents SET active = 0")
+    _push(laptop)
+    _push(desktop)
+    assert _grants(space) == ["ines session"]
+
+
+def test_a_document_that_is_too_large_stays_here_and_is_counted(
+    space: Space, member: Homes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mira = member("mira", share={"brain": "team"})
+    mira.put("brain", "a.md", "amber")
+    mira.put("brain", "b.md", "cobalt")
+    _push(mira)
+    mira.put("brain", "b.md", "cobalt " * 400)
+    monkeypatch.setattr("qmd.team.writing.MOST_TEXT", 1_000)
+    (found,) = _push(mira)["collections"]
+    assert (found["too_large"], found["sent"], found["removed"]) == (1, 0, 1)
+    assert _paths(space, "leo") == [("mira", "a.md")]
+
+
 def test_share_is_for_those_it_names_and_a_denial_outlives_it(space: Space, member: Homes) -> None:
     mira = member("mira", share={"brain": "[leo, ines]"})
     mira.put("brain", "a.md", "amber")
