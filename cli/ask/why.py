@@ -135,19 +135,19 @@ def _standing(found: dict[str, Any]) -> Iterator[str]:
 def _conflicts(args: Args, context: Context) -> int:
     """List conflicts; on a terminal, let one key settle each."""
     from core.text import printable_value
-    from runtime.explaining.activity import is_of
-    from runtime.explaining.conflicts import conflicts
+    from runtime.explaining.conflicts import answer
 
     if args.words:
         raise BadInput("--conflicts takes no topic", "brain why --conflicts --project NAME")
-    every = conflicts(context.home, config.load(context.home))
-    held = [each for each in every if not args.project or is_of(each["project"] or "", args.project)]
-    found = printable_value(shown(held))
+    envelope = answer(context.home, config.load(context.home), args.project)
+    held = envelope["conflicts"]
+    found = envelope["conflicts"] = printable_value(shown(held))
     context.fields["n_hits"] = len(found)
-    envelope = {"schema": 1, "ok": True, **({} if found else {"error": "no_results"}), "conflicts": found}
     if args.json:
         context.emit(envelope)
         return OK if found else NO_RESULTS
+    for line in without_team(envelope.get("freshness", {})):
+        write(f"{line}\n")
     if not found:
         write("Nothing that was decided contradicts itself.\n")
         return NO_RESULTS
@@ -169,7 +169,8 @@ def _conflict(found: dict[str, Any], number: int, of: int) -> Iterator[str]:
     project = f" · {found['project']}" if found["project"] else ""
     yield f"{found['id']}  {number} of {of}{project}: {found['reason']}"
     for name, side in zip(("newer", "older"), found["sides"], strict=True):
-        yield f"   {name}: {side['type']} of {str(side['date'])[:10]}: {side['title']}  ({_key_of(side)})"
+        owner = f"{side['owner']} · " if "owner" in side else ""
+        yield f"   {name}: {owner}{side['type']} of {str(side['date'])[:10]}: {side['title']}  ({_key_of(side)})"
         if side["why"]:
             yield f"          why: {side['why']}"
     yield ""

@@ -17,6 +17,7 @@ from core.config import EVIDENCE
 from core.errors import BrainError, EngineMissing
 from core.processes.within import Begun
 from core.version import REDACTION
+from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
 from qmd.search import scoring
 from qmd.search.search import Hit, Query
@@ -27,7 +28,6 @@ from qmd.vectors import knn
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from qmd.index.catalogue import Filters
     from qmd.index.terms import Analyzer, Terms
     from qmd.search.search import Located, Placed
     from qmd.team.bounded import BoundedConnection
@@ -168,6 +168,14 @@ class TeamStore:
         condition, values = _condition(filters)
         condition += f" AND {_WORKED_ON}" if worked_on else ""
         return self._hits(f"{condition} ORDER BY d.ended DESC, d.id LIMIT {int(limit)}", filters, values)
+
+    def statements(self, limit: int) -> list[Hit]:
+        """Return what may hold decisions that still stand: notes and distillates, then sessions, the newest first."""
+        condition = (
+            "d.fields ->> 'superseded_by' IS NULL"
+            " ORDER BY d.fields ? 'distiller' OR d.fields ->> 'source' = 'note' DESC, d.ended DESC, d.id"
+        )
+        return self._hits(f"{condition} LIMIT {int(limit)}", Filters(), ())
 
     def count(self, filters: Filters) -> dict[str, int]:
         """Return how many documents that people worked on each ``owner/collection`` has."""

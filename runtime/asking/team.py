@@ -48,6 +48,7 @@ _LEAST_S = 0.05
 _SAME_DOCID = 6
 # Documents of others, and bytes of their texts, that are read for one question about the work.
 _MOST_READ, _MOST_BYTES = 20, 4 << 20
+_MOST_STATED = 300
 _STRICT = "--strict asks your own documents alone"
 
 
@@ -300,6 +301,11 @@ def about(connection: apsw.Connection, words: str) -> Callable[[TeamStore], Sequ
         return searcher.elsewhere(words, limit=_MOST_READ, filters=Filters())
 
     return choose
+
+
+def statements(store: TeamStore) -> Sequence[Hit]:
+    """Return the documents of others that may say what was decided: at most 300."""
+    return store.statements(_MOST_STATED)
 
 
 def lay_over(connection: apsw.Connection, config: Config, choose: Callable[[TeamStore], Sequence[Hit]]) -> Laid:

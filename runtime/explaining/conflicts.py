@@ -1,9 +1,9 @@
 """Decisions, rejections and preferences that cannot all hold: their user settles which one does, or that both do.
 
-They are notes of the inbox and what sessions decided. Rules read words, no meaning: each names what it saw, and a wrong
-one costs a look. That two notes both hold is noted in the newer one (``holds_with``). What a session decided becomes a
-note once its user says that it holds; ``state/settled.jsonl`` has the ids of the conflicts that were settled so.
-Deleting the index loses nothing.
+They are notes of the inbox and what sessions decided, also those that other members of a team share. Rules read words,
+no meaning: each names what it saw, and a wrong one costs a look. That two notes both hold is noted in the newer one
+(``holds_with``). What a session or another member decided becomes a note once its user says that it holds;
+``state/settled.jsonl`` has the ids of the conflicts that were settled so. Deleting the index loses nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from contextlib import closing
 from hashlib import blake2b
 from itertools import combinations
-from os.path import join
+from os.path import basename, join
 from typing import TYPE_CHECKING, Any
 
 from core import clock
@@ -21,17 +21,21 @@ from core.files import read_or_none
 from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION
 from qmd.index.store import open_index
-from runtime.asking.envelope import uri
+from runtime.asking.envelope import uri, uri_of
 from runtime.capture import entries
 from runtime.distill.words import stem, words
+from runtime.explaining.activity import is_of
 from runtime.validity import SUPERSEDED, statements
 from runtime.validity.comparing import relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from core.config import Config
     from core.home import Home
+    from qmd.index.actions.action import Action
+    from qmd.index.actions.table import Origin
+    from qmd.search.search import Hit
     from runtime.capture.entries import Stored
 
 _TYPES = ("decision", "rejected", "preference")
@@ -49,25 +53,46 @@ NEWER, OLDER, BOTH = "newer", "older", "both"
 KEEPS = (NEWER, OLDER, BOTH)
 
 
-def conflicts(home: Home, config: Config) -> list[dict[str, Any]]:
-    """Return pairs of one project that contradict each other: ``id``, ``rule``, ``reason``, ``sides``.
+def answer(home: Home, config: Config, project: str = "") -> dict[str, Any]:
+    """Return the envelope of ``brain why --conflicts``; ``project`` is a folder's name, a path or a glob.
 
+    ``conflicts`` are pairs of one project that contradict each other: ``id``, ``rule``, ``reason``, ``sides``.
     Sides are items as ``entries.item`` has them, with ``why``, ``uri`` and ``line``; the newer one is first. That of a
-    session has no ``entry_id``. A pair keeps its ``id``. A note that is newer than what a session decided is no
-    conflict: it takes its place. Raises apsw.Error.
+    session has no ``entry_id``, nor has that of another member, which has its ``owner`` and ``trust``. A pair keeps its
+    ``id``. A note of the user that is newer than what a session or another member decided is no conflict: it takes its
+    place. With a team, ``freshness.team`` says who took part. Raises apsw.Error.
     """
+    claims = [
+        _Claim.of_note(stored)
+        for stored in entries.entries(home)
+        if stored.type in _TYPES and not stored.field("superseded_by")
+    ]
+    said, shared = _of_sessions(home, config)
+    found = [
+        each for each in _contradicting(home, claims + said) if not project or is_of(each["project"] or "", project)
+    ]
+    envelope: dict[str, Any] = {"schema": 1, "ok": True, **({} if found else {"error": "no_results"})}
+    return {**envelope, "conflicts": found, **({"freshness": {"team": shared}} if shared else {})}
+
+
+def conflicts(home: Home, config: Config) -> list[dict[str, Any]]:
+    """Return the conflicts of ``answer``. Raises apsw.Error."""
+    return list(answer(home, config)["conflicts"])
+
+
+def _contradicting(home: Home, claims: Iterable[_Claim]) -> list[dict[str, Any]]:
     standing: dict[str, list[_Claim]] = {}
-    for stored in entries.entries(home):
-        if stored.type in _TYPES and not stored.field("superseded_by"):
-            standing.setdefault(stored.field("project"), []).append(_Claim.of_note(stored))
-    for claim in _of_sessions(home, config):
-        standing.setdefault(claim.project, []).append(claim)
+    for claim in claims:
+        # The folder of a project lies elsewhere on another machine.
+        standing.setdefault(basename(claim.project), []).append(claim)
     settled = _settled(home)
     found: list[dict[str, Any]] = []
-    for project in sorted(standing):
-        newest = sorted(standing[project], key=lambda each: (each.at, each.key), reverse=True)[:_MOST_CLAIMS]
+    for name in sorted(standing):
+        newest = sorted(standing[name], key=lambda each: (each.at, each.key), reverse=True)[:_MOST_CLAIMS]
         for newer, older in combinations(newest, 2):
             if newer.session == older.session and newer.session:
+                continue
+            if newer.project != older.project and not (newer.owner or older.owner):
                 continue
             if newer.stored is not None and older.stored is None:
                 continue
@@ -82,7 +107,7 @@ def conflicts(home: Home, config: Config) -> list[dict[str, Any]]:
                     "id": identity,
                     "rule": seen[0],
                     "reason": seen[1],
-                    "project": project or None,
+                    "project": (older.project if newer.owner else newer.project) or None,
                     "sides": [newer.item, older.item],
                 }
             )
@@ -148,11 +173,13 @@ def _note(home: Home, holds: dict[str, Any], yields: dict[str, Any]) -> str:
     why = f"settled against: {yields['title']}"
     given = f"{holds['why']}; {why}" if holds["why"] else why
     older = [each["entry_id"] for each in (holds, yields) if each["entry_id"]]
+    # A project of another member has its folder elsewhere.
+    place = next((each["project"] for each in (holds, yields) if "owner" not in each), basename(holds["project"] or ""))
     made = inbox.write(
         home,
         str(holds["title"]),
         type=str(holds["type"]),
-        project=str(holds["project"] or ""),
+        project=str(place or ""),
         why=given[: inbox.FIELD_LIMIT],
         supersedes=older[0] if older else "",
     )
@@ -206,19 +233,38 @@ def _add_settled(home: Home, identity: str, keep: str) -> None:
         raise failure
 
 
-def _of_sessions(home: Home, config: Config) -> Iterator[_Claim]:
-    """Yield what sessions and distillates decided and rejected, the newest first; no refused call of a tool."""
+def _of_sessions(home: Home, config: Config) -> tuple[list[_Claim], dict[str, Any]]:
+    """Return what sessions and distillates decided and rejected, the newest first, and ``freshness.team``.
+
+    That of other members takes part, with their notes. No refused call of a tool does.
+    """
+    theirs: dict[int, Hit] = {}
+    shared: dict[str, Any] = {}
     try:
         connection = open_index(home.index)
-    except EngineMissing:
-        return  # notes are files
+    except EngineMissing as error:
+        # Notes are files.
+        return [], {"fresh": False, "missing": error.message} if config.engine is not None else {}
     with closing(connection):
+        if config.engine is not None:
+            from runtime.asking import team
+
+            theirs, shared = team.lay_over(connection, config, team.statements)
         said = history.statements(connection, most=_LOOKED_AT)
         said = [each for each in said if each.kind == DECISION or not each.name]
         origins = table.origins(connection, {each.document for each in said})
+    return [*_claims(config, said, origins, theirs)], shared
+
+
+def _claims(
+    config: Config, said: Iterable[Action], origins: Mapping[int, Origin], theirs: Mapping[int, Hit]
+) -> Iterator[_Claim]:
     for each in said:
-        origin = origins.get(each.document)
-        if origin is None or config.trust_of(origin.collection, origin.path) not in ("session", "distilled"):
+        origin, hit = origins.get(each.document), theirs.get(each.document)
+        if origin is None:
+            continue
+        trust = hit.trust if hit else config.trust_of(origin.collection, origin.path)
+        if trust not in ("session", "distilled", *(("note",) if hit else ())):
             continue
         item: dict[str, Any] = {
             "entry_id": None,
@@ -231,25 +277,30 @@ def _of_sessions(home: Home, config: Config) -> Iterator[_Claim]:
             "supersedes": None,
             "superseded_by": None,
             "why": each.note[:_LONGEST] or None,
-            "uri": uri(origin.collection, origin.path),
+            "uri": uri_of(hit) if hit else uri(origin.collection, origin.path),
             "line": each.line,
+            **({"owner": hit.owner, "trust": trust} if hit else {}),
         }
-        yield _Claim(item, each.subject, each.at, session=origin.session)
+        session = f"{hit.owner}/{origin.session}" if hit else origin.session
+        yield _Claim(item, each.subject, each.at, session=session)
 
 
 class _Claim:
     """One side: its statements, and the stems of its text, its title and the alternatives it turned down.
 
-    ``at`` is epoch seconds. ``stored`` is None, and ``session`` its id, for what a session decided.
+    ``at`` is epoch seconds. ``stored`` is None, and ``session`` its id, for what a session decided. ``owner`` is the
+    other member of a team who shares it, "" for none.
     """
 
-    __slots__ = ("alternatives", "at", "item", "key", "project", "said", "session", "statements", "stored", "title")
+    __slots__ = (
+        "alternatives", "at", "item", "key", "owner", "project", "said", "session", "statements", "stored", "title",
+    )  # fmt: skip
 
     def __init__(
         self, item: dict[str, Any], text: str, at: int, *, session: str = "", stored: Stored | None = None
     ) -> None:
         self.item, self.at, self.session, self.stored = item, at, session, stored
-        self.project = str(item["project"] or "")
+        self.project, self.owner = str(item["project"] or "").rstrip("/"), str(item.get("owner") or "")
         # The words of a session's, as its lines move.
         self.key = str(item["entry_id"] or f"{item['uri']} {item['title']}")
         self.title = _stems(str(item["title"]))

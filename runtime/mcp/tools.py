@@ -212,13 +212,11 @@ def _why(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str,
 
 
 def _conflicts(home: Home, project: str, fields: dict[str, Any]) -> dict[str, Any]:
-    from runtime.explaining.activity import is_of
-    from runtime.explaining.conflicts import conflicts
+    from runtime.explaining.conflicts import answer
 
-    found = [each for each in conflicts(home, load(home)) if not project or is_of(each["project"] or "", project)]
-    fields["n_hits"] = len(found)
-    envelope: dict[str, Any] = {"schema": 1, "ok": True, "conflicts": found}
-    return envelope if found else {**envelope, "error": "no_results"}
+    envelope = answer(home, load(home), project)
+    fields["n_hits"] = len(envelope["conflicts"])
+    return envelope
 
 
 def _inbox(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

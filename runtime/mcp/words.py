@@ -116,7 +116,8 @@ def _contradictions(found: Sequence[dict[str, Any]]) -> str:
     for each in found:
         items.append(f"conflict {each['id']}: {agents.line(each['reason'], 200)}")
         for side in each["sides"]:
-            head = f"{agents.line(str(side['type']), 20)} of {str(side['date'])[:10]}"
+            owner = f"{agents.line(side['owner'], 60)} · " if "owner" in side else ""
+            head = f"{owner}{agents.line(str(side['type']), 20)} of {str(side['date'])[:10]}"
             items.append(f"   {agents.MARK}{head}: {agents.line(str(side['title']), 120)}")
     asks = "Both sides stand; only the user settles one: brain why --settle ID --keep newer, older or both."
     return f"{agents.block(items)}\n{asks}"

@@ -12,7 +12,7 @@ from core.redaction import shown_value
 from core.text import printable, printable_value
 from runtime.capture import demo, entries
 from runtime.explaining.activity import is_of
-from runtime.explaining.conflicts import conflicts
+from runtime.explaining.conflicts import answer
 from runtime.explaining.decided import decided
 from runtime.explaining.why import TYPES, why
 from web import drawing
@@ -46,14 +46,14 @@ def view(visit: Visit) -> Page:
     items = printable_value(
         shown_value([{**entries.item(stored), "why": stored.meta.get("why")} for stored in islice(chosen, _MOST)])
     )
-    every = conflicts(visit.home, visit.config)
-    contradictions = [each for each in every if not project or is_of(each["project"] or "", project)]
+    contradictions = answer(visit.home, visit.config, project)
     envelope = {
         "schema": 1,
         "ok": True,
         **({} if items else {"error": "no_results"}),
         "entries": items,
-        "conflicts": printable_value(shown_value(contradictions)),
+        "conflicts": printable_value(shown_value(contradictions["conflicts"])),
+        **({"freshness": contradictions["freshness"]} if "freshness" in contradictions else {}),
     }
     try:
         envelope["statements"] = printable_value(decided(visit.home, visit.config, project))

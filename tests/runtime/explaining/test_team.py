@@ -1,4 +1,4 @@
-"""Where a hit of another member of a team came from, and how it was ranked."""
+"""A hit of another member of a team: where it came from, how it was ranked, and what contradicts it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 
 from bench.postgres import Server, Space
+from core import clock
 from core.config import Config, load
 from core.engine import Engine
 from core.errors import EngineMissing
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.team.connection import open_writer
+from runtime.capture import entries, inbox
+from runtime.explaining.conflicts import BOTH, NEWER, answer, decide
 from runtime.explaining.hit import explain
 from runtime.explaining.trace import lines, trace
 from tests.conftest import Brain
 from tests.qmd.team.filling import fill
 from tests.runtime.index_fixture import Shelf
-from tests.runtime.work.sessions import did
+from tests.runtime.work.sessions import DAY, did
 from tests.web.site import Browser
 
 _NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
@@ -140,3 +143,93 @@ def test_what_is_revoked_has_neither_trace_nor_rank(postgres: Server, tmp_path: 
     server.close()
     assert team.explain(_HIT, "walrus cache")["verdict"] == "not_indexed"
     assert team.explain("c.md", "walrus cache")["candidates"] == 1
+
+
+class Decided:
+    """``mira`` shares notes, and a distillate, that say otherwise than the sessions and notes of ``bob``."""
+
+    def __init__(self, server: Server, place: Path) -> None:
+        self.space: Space = server.space("mira", "bob")
+        homes = [Home(str(place / name)) for name in ("mira", "bob")]
+        for home in homes:
+            home.make()
+        theirs, self.shelf = map(Shelf, homes)
+        now = clock.now()
+        self._note(theirs, "d", "Redis for the job queue", "rejected", now - 3 * DAY, project="/m/ferry")
+        self._note(theirs, "gone", "Never squash commits", "preference", now, project="/m/ferry", superseded_by="d")
+        self._note(theirs, "other", "Always squash commits", "preference", now, project="/m/harbour")
+        index = open_index(theirs.home.index)
+        fill(self.space.engine("mira"), index)
+        index.close()
+        self.home = self.shelf.home
+        told = "- AskUserQuestion: Which queue?\n  answer: Redis for the job queue\n"
+        did(self.shelf, "s", told, ago=9, project="/b/ferry")
+        did(self.shelf, "t", "- AskUserQuestion: How?\n  answer: Always squash commits\n", ago=9, project="/b/ferry")
+
+    def _note(self, shelf: Shelf, name: str, title: str, kind: str, date: int, **meta: object) -> None:
+        given = {"type": kind, "title": title, "session_id": name, "source": "note", **meta}
+        shelf.put("inbox", f"{name}.md", title, date=date, ended=date, **given)
+
+    def config(self, engine: Engine | None = None) -> Config:
+        found = load(self.home)
+        found.timeout_s = 60.0
+        found.engine = engine or self.space.engine("bob")
+        return found
+
+    def answer(self, engine: Engine | None = None, project: str = "") -> dict[str, Any]:
+        return answer(self.home, self.config(engine), project)
+
+
+def test_what_a_member_rejected_contradicts_what_an_own_session_decided(postgres: Server, tmp_path: Path) -> None:
+    team = Decided(postgres, tmp_path)
+    found = team.answer()
+    (conflict,) = found["conflicts"]
+    theirs, own = conflict["sides"]
+    assert (theirs["owner"], theirs["trust"], theirs["uri"]) == ("mira", "note", "team://mira/inbox/d.md")
+    assert (theirs["entry_id"], own.get("owner"), own["uri"]) == (None, None, "qmd://brain/s.md")
+    # The folders of both projects have one name: the user's own is shown.
+    assert (conflict["rule"], conflict["project"]) == ("rejected", "/b/ferry")
+    assert found["freshness"]["team"]["members"] == ["mira"]
+    assert [len(team.answer(project=name)["conflicts"]) for name in ("ferry", "harbour")] == [1, 0]
+    known = team.space.engine("bob")
+    evidence = Engine(known.kind, known.dsn, known.space, ("mira",))
+    assert team.answer(evidence)["conflicts"] == []
+    away = team.answer(_NOWHERE)
+    assert (away["conflicts"], away["freshness"]["team"]["fresh"]) == ([], False)
+
+
+@pytest.mark.parametrize("keep", [NEWER, BOTH])
+def test_a_conflict_with_a_member_is_settled_by_a_note_of_ones_own(postgres: Server, tmp_path: Path, keep: str) -> None:
+    team = Decided(postgres, tmp_path)
+    (conflict,) = team.answer()["conflicts"]
+    decide(team.home, team.config(), conflict["id"], keep)
+    assert team.answer()["conflicts"] == []
+    made = list(entries.entries(team.home))
+    if keep == BOTH:
+        assert made == []
+    else:
+        assert [(each.type, each.field("project"), each.title) for each in made] == [
+            ("rejected", "/b/ferry", "Redis for the job queue")
+        ]
+
+
+def test_an_own_note_holds_against_what_a_member_said_before(postgres: Server, tmp_path: Path) -> None:
+    team = Decided(postgres, tmp_path)
+    inbox.write(team.home, "Redis for the job queue", type="decision", project="/b/ferry")
+    assert [each["rule"] for each in team.answer()["conflicts"]] == ["rejected"]
+    assert all("owner" in each["sides"][0] for each in team.answer()["conflicts"])
+
+
+def test_conflicts_with_a_member_are_on_the_page_and_in_the_terminal_with_the_owner(
+    postgres: Server, tmp_path: Path, brain: Brain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = Decided(postgres, tmp_path)
+    for name, value in team.space.env("bob").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BRAIN_HOME", team.home.root)
+    patient = "import runtime.asking.team as team; team._PATIENCE_S = 30.0"
+    assert "   newer: mira · rejected of " in brain("why", "--conflicts", code=patient).stdout
+    assert '<span class="owner">mira</span>' in Browser(team.home).get("/why")
+    monkeypatch.setenv("BRAIN_ENGINE", f"{_NOWHERE.dsn}#t")
+    assert "Without what the team shares" in brain("why", "--conflicts").stdout
+    assert "Without what the team shares" in Browser(team.home).get("/why")
