@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from core.home import Home
 
-_LOG_LINE = 2000
+_LOG_EVIDENCE, _LOG_FIX = 1500, 500
+# Evidence has no two spaces in a row, so they tell where it ends.
+_FIX = "  fix: "
 _DAY = 86_400
 # A finding as ``report`` logs it, and how much of the log holds the last examination.
-_LOGGED = re.compile(r"(?P<at>\S+) (?P<severity>error|warning) (?P<id>\S+): (?P<evidence>.*?)  fix: (?P<fix>.*)")
+_LOGGED = re.compile(rf"(?P<at>\S+) (?P<severity>error|warning) (?P<id>\S+): (?P<evidence>.*?){_FIX}(?P<fix>.*)")
 _TAIL_BYTES = 256 * 1024
 _TIMEOUT_S = 5.0
 
@@ -46,13 +48,9 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
         home, "doctor_run", surface, latency_ms=envelope["took_ms"], exit_code=int(bool(failures)), failures=failures
     )
     stamp = clock.iso(clock.now())
-    lines = [
-        one_line(
-            f"{stamp} {finding['severity']} {finding['id']}: {finding['evidence']}  fix: {finding['fix']}", _LOG_LINE
-        )
-        for finding in envelope["findings"]
-        if finding["severity"] in FAILING
-    ] or [f"{stamp} healthy: {envelope['checks']} checks"]
+    lines = [f"{stamp} {_logged(finding)}" for finding in envelope["findings"] if finding["severity"] in FAILING] or [
+        f"{stamp} healthy: {envelope['checks']} checks"
+    ]
     for path in (join(home.logs, "doctor.log"), _second_log(home)):
         if path:
             _append(path, lines)
@@ -61,6 +59,12 @@ def report(home: Home, environ: Mapping[str, str], surface: str, envelope: Mappi
         worst = next(finding for finding in envelope["findings"] if finding["id"] == fresh[0])
         more = f" (and {len(fresh) - 1} more)" if len(fresh) > 1 else ""
         notify("Brain", one_line(f"{worst['evidence']}{more}", 200), environ)
+
+
+def _logged(finding: Mapping[str, Any]) -> str:
+    """Return a finding as one line that ``_LOGGED`` reads."""
+    said = one_line(f"{finding['severity']} {finding['id']}: {finding['evidence']}", _LOG_EVIDENCE)
+    return f"{said}{_FIX}{one_line(finding['fix'], _LOG_FIX)}"
 
 
 def last_report(home: Home) -> dict[str, Any]:
@@ -76,7 +80,9 @@ def last_report(home: Home) -> dict[str, Any]:
     except OSError:
         lines = []
     stamp = lines[-1].partition(" ")[0] if lines else None
-    found = (match for line in lines if (match := _LOGGED.match(line)) and match["at"] == stamp)
+    matches = [_LOGGED.match(line) for line in lines]
+    # The last line says whether the last examination found anything: another one may have ended in the same second.
+    found = [match for match in matches if match and match["at"] == stamp] if matches and matches[-1] else []
     return {"at": stamp, "findings": [match.groupdict() | {"at": stamp} for match in found]}
 
 

@@ -323,6 +323,23 @@ def test_failures_are_reported_where_they_will_be_seen(
     assert len(told) == 1
 
 
+def test_what_is_logged_is_read_again_as_it_was_found(home: Home) -> None:
+    long = "word " * 2000
+    found = [
+        {"id": "a-b:c", "severity": "error", "evidence": "gone  fix: not\nthis", "fix": "brain index  --new"},
+        {"id": "long", "severity": "warning", "evidence": long, "fix": "brain doctor --fix"},
+        {"id": "mere", "severity": "notice", "evidence": "seen", "fix": "none"},
+    ]
+    reporting.report(home, {"BRAIN_NOTIFY": "off"}, "launchd", {"findings": found, "took_ms": 1, "checks": 3})
+    first, second = reporting.last_report(home)["findings"]
+    assert (first["id"], first["severity"]) == ("a-b:c", "error")
+    assert (first["evidence"], first["fix"]) == ("gone fix: not this", "brain index --new")
+    assert (second["id"], second["fix"]) == ("long", "brain doctor --fix")
+    assert long.startswith(second["evidence"].removeprefix(" ").rstrip("…")[:100])
+    reporting.report(home, {"BRAIN_NOTIFY": "off"}, "launchd", {"findings": found[2:], "took_ms": 1, "checks": 3})
+    assert reporting.last_report(home)["findings"] == []
+
+
 def test_no_log_and_no_notification_shows_a_secret_of_a_name(
     well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
 from core import clock, telemetry
 from core.home import Home
+from ops.checks import reporting
 from tests.runtime.index_fixture import Shelf
 from tests.web.hostile import Judge
 from tests.web.site import Browser
 
 
-def test_health_shows_the_last_examination_and_how_fast_answers_are(home: Home, browser: Browser) -> None:
+def report(home: Home, monkeypatch: pytest.MonkeyPatch, at: int, *findings: dict[str, str]) -> None:
+    """Log an examination at ``at`` (epoch seconds) as the doctor does."""
+    monkeypatch.setattr(clock, "now", lambda: at)
+    reporting.report(home, {"BRAIN_NOTIFY": "off"}, "launchd", {"findings": findings, "took_ms": 1, "checks": 60})
+
+
+def test_health_shows_the_last_examination_and_how_fast_answers_are(
+    home: Home, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert browser.json("/health.json")["doctor"] == {"at": None, "findings": []}
-    log = Path(home.logs, "doctor.log")
-    log.write_text(
-        "2026-03-11T09:00:00Z error old-fault: gone  fix: none\n"
-        "2026-03-12T09:00:00Z warning backup-old: the last backup is 40 days old  fix: brain backup --to <DIR>\n"
-    )
+    fault = {"id": "old-fault", "severity": "error", "evidence": "gone", "fix": "none"}
+    backup = {"evidence": "the last backup is 40 days old", "fix": "brain backup --to <DIR>"}
+    now = clock.now()
+    report(home, monkeypatch, now - 7200, fault)
+    report(home, monkeypatch, now - 3600, {"id": "backup-old", "severity": "warning", **backup})
     telemetry.record(home, "ask", "terminal", latency_ms=12.0, exit_code=0, n_hits=1)
     found = browser.json("/health.json")
-    assert found["doctor"]["at"] == "2026-03-12T09:00:00Z"
+    assert found["doctor"]["at"] == clock.iso(now - 3600)
     assert [(each["id"], each["fix"]) for each in found["doctor"]["findings"]] == [
         ("backup-old", "brain backup --to <DIR>")
     ]
@@ -28,7 +37,7 @@ def test_health_shows_the_last_examination_and_how_fast_answers_are(home: Home, 
     page = browser.get("/health")
     assert "brain backup --to &lt;DIR&gt;" in page
     assert "12 ms" in page
-    log.write_text("2026-03-13T09:00:00Z healthy: 60 checks\n")
+    report(home, monkeypatch, now)
     assert "Healthy at" in browser.get("/health")
 
 
