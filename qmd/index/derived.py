@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from core import clock, document
 from qmd.index import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _MAX_FIELDS = 64
 _MAX_TEXT = 2000
@@ -168,8 +168,20 @@ def split(text: str, body: int | None = None) -> tuple[array[int], Iterable[str]
     """Return a text's passages: their boundaries; then, of each, its searchable form and its ``inner_words``."""
     spaced = terms.has_cjk(text)
     bounds = cut(text, spaced, body)
+    return bounds, *searchable(text, bounds, spaced)
+
+
+def searchable(text: str, bounds: array[int], spaced: bool) -> tuple[Iterable[str], list[str]]:
+    """Return of each passage its searchable form and its ``inner_words``; ``spaced`` as for ``cut``."""
     found = bodies(text, bounds)
-    return bounds, map(terms.spaced_out, found) if spaced else found, inner_words_of(text, bounds)
+    return map(terms.spaced_out, found) if spaced else found, inner_words_of(text, bounds)
+
+
+def same_passages(text: str, bounds: Sequence[int], other: str, others: Sequence[int]) -> int:
+    """Return how many equal passages two texts begin with."""
+    pairs = zip(pairwise(bounds), pairwise(others), strict=False)
+    equal = (text[start:end] == other[first:last] for (start, end), (first, last) in pairs)
+    return sum(1 for _ in takewhile(bool, equal))
 
 
 def inner_words(text: str) -> str:

@@ -80,8 +80,9 @@ PRAGMA user_version = 1;
 SPAN = 1 << 20
 
 # Passages are numbered through, and a content's id is the rowid of its first one: no table of passages, the passages of
-# one content are a range, and FTS5, which stores differences of rowids, stores small ones.
-NEXT_ID = "SELECT id + max(1, length(starts) / 4 - 1) FROM brain_contents ORDER BY id DESC LIMIT 1"
+# one content are a range, and FTS5, which stores differences of rowids, stores small ones. A quarter of a range is left
+# free behind it: sessions that grow in turns would else move to the end each time, and be written again as a whole.
+NEXT_ID = "SELECT id + max(1, (length(starts) / 4 - 1) * 5 / 4) FROM brain_contents ORDER BY id DESC LIMIT 1"
 
 _OURS = """
 CREATE TABLE IF NOT EXISTS brain_state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;

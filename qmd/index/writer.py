@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from itertools import count
+from operator import itemgetter
 
 import apsw
 
@@ -19,6 +20,7 @@ from qmd.index.store import COUNT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable, Iterable
     from typing import Any
 
@@ -184,7 +186,9 @@ class Writer:
         self._connection.executemany(
             "INSERT INTO documents_fts(rowid, filepath, title, body) VALUES(?, ?, ?, ?)", self._documents.values()
         )
-        self._connection.executemany("INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)", self._passages)
+        self._connection.executemany(
+            "INSERT INTO brain_passages(rowid, body, words) VALUES(?, ?, ?)", sorted(self._passages, key=itemgetter(0))
+        )
         self._documents, self._passages, self._held = {}, [], 0
 
     def _index(
@@ -224,14 +228,23 @@ class Writer:
             self._documents[identity] = identity, path, title, body
             self._held += len(text)
             self._note_vectors(digest)
-            if old and old != digest:
-                self.release(old)
-        changed |= self.derive(identity, digest, text, int(status.st_mtime), policy, described)
+        changed |= self.derive(identity, digest, text, int(status.st_mtime), policy, described, old)
+        if old and old != digest:
+            self.release(old)
         checked_ns = checked_ns or max(time.time_ns(), status.st_mtime_ns + COARSE_TICK_NS + 1)
         connection.execute(_FILE, (identity, status.st_size, status.st_mtime_ns, status.st_ino, checked_ns))
         return changed
 
-    def derive(self, identity: int, digest: str, text: str, mtime: int, policy: int = 0, described: str = "") -> bool:
+    def derive(
+        self,
+        identity: int,
+        digest: str,
+        text: str,
+        mtime: int,
+        policy: int = 0,
+        described: str = "",
+        old: str = "",
+    ) -> bool:
         """Write our tables for one document, between ``begin`` and ``end``: facts, actions, and the content's passages.
 
         Args:
@@ -240,6 +253,7 @@ class Writer:
             mtime: epoch seconds, the date of a text that names none.
             policy: ``core.redaction.policy_of`` the document, 0 for not known: ``judge`` finds it.
             described: the hash of the text that the index has facts of, "" for none.
+            old: the hash of the text that the document had, "" for none: passages that did not change keep their rows.
 
         Returns:
             True if anything was missing.
@@ -261,12 +275,40 @@ class Writer:
                 table.write(connection, identity, reading.read(text, found.fields, found.date))
         if connection.execute("SELECT 1 FROM brain_contents WHERE hash = ?", (digest,)).fetchone():
             return described != digest
-        bounds, bodies, words = derived.split(text, body)
-        first: int = connection.execute(NEXT_ID).get or 1
+        spaced = terms.has_cjk(text)
+        bounds = derived.cut(text, spaced, body)
+        first, kept = self._inherited(old, text, bounds)
+        first = first or connection.execute(NEXT_ID).get or 1
         connection.execute("INSERT INTO brain_contents VALUES(?, ?, ?)", (first, digest, bounds.tobytes()))
-        self._passages += zip(count(first), bodies, words, strict=False)
+        bodies, words = derived.searchable(text, bounds[kept:], spaced)
+        self._passages += zip(count(first + kept), bodies, words, strict=False)
         self._held += len(text)
         return True
+
+    def _inherited(self, old: str, text: str, bounds: array[int]) -> tuple[int, int]:
+        """Leave the first passages of an old text to the text in its place, as far as they are equal; delete the rest.
+
+        Returns the id of the first passage and the number that stay: (0, 0), and nothing is deleted, if none are equal,
+        another document has the old text, or the passages of the next content leave no room.
+        """
+        connection = self._connection
+        if not old or completeness.is_used(connection, old):
+            return 0, 0
+        from qmd.index import catalogue
+
+        held = catalogue.passages(connection, old)
+        if held is None:
+            return 0, 0
+        other, first, others = held
+        kept = derived.same_passages(text, bounds, other, others)
+        beyond: int | None = connection.execute("SELECT min(id) FROM brain_contents WHERE id > ?", (first,)).get
+        if not kept or (beyond is not None and first + len(bounds) - 1 > beyond):
+            return 0, 0
+        connection.execute(
+            "DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (first + kept, first + len(others) - 1)
+        )
+        connection.execute("DELETE FROM brain_contents WHERE id = ?", (first,))
+        return first, kept
 
     def _take_out(self, before: Known | None, keep: bool) -> bool:
         """Take a document out; return True if it was there. ``keep`` leaves its row, inactive, and its text."""

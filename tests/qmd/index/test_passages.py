@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from array import array
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase, digits
 
@@ -8,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import document
-from qmd.index.derived import WORDS, bodies, cut, inner_words
+from qmd.index.derived import WORDS, bodies, cut, inner_words, inner_words_of
 from tests.examples import examples
 from tests.scanned import Scanned
 
@@ -121,3 +122,10 @@ def test_no_word_inside_an_identifier_is_passed_over(text: str) -> None:
 
 def _small(text: str, at: int) -> bool:
     return len(text) > at + 1 and all(each in ascii_lowercase for each in text[at : at + 2])
+
+
+@given(st.text(st.sampled_from("aAbB0_ \xe9\u6d77\n"), max_size=40), st.sets(st.integers(1, 39), max_size=5))
+@settings(max_examples=examples(300))
+def test_the_inner_words_of_a_passage_depend_on_no_other(text: str, cuts: set[int]) -> None:
+    bounds = array("I", sorted({0, len(text), *(each for each in cuts if each < len(text))}))
+    assert inner_words_of(text, bounds) == list(map(inner_words, bodies(text, bounds)))

@@ -229,7 +229,7 @@ def test_what_was_rolled_back_is_not_written_by_the_next_writer(
     def torn(writer: Writer) -> None:
         with writer:
             _index(writer, Path(folder.path) / "b.md")
-            monkeypatch.setattr("qmd.index.derived.split", full)
+            monkeypatch.setattr("qmd.index.derived.searchable", full)
             _index(writer, Path(folder.path) / "c.md")
 
     writer = Writer(connection)
