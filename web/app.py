@@ -35,6 +35,7 @@ from core.errors import (
     BadInput,
     BrainError,
     Internal,
+    Refused,
     from_os,
 )  # fmt: skip
 from core.jsonio import dumps
@@ -173,12 +174,22 @@ class Site:
 
     def _answer(self, view: View, request: Request, form: Mapping[str, str] | None) -> Page:
         parameters, parts = dict(request.query_params), request.path_params
-        if form is not None:
-            self._access.redeem(form.get(FORM, ""))
+        late: Refused | None = None
+        try:
+            if form is not None:
+                self._access.redeem(form.get(FORM, ""))
+        except Refused as error:
+            late = error
         if any("\0" in value for given in (parameters, parts, form or {}) for value in given.values()):
             # The system's functions for paths raise ValueError for one.
             raise BadInput("the address or the form has a NUL character", "leave it out")
         visit = Visit(self._home, load(self._home), self._environ, parameters, parts, self._access.issue, form)
+        if late is not None:
+            # Nothing is changed, and nothing that was written is lost.
+            again = inbox.again(visit, late) if view is inbox.view else None
+            if again is None:
+                raise late
+            return again
         page = view(visit)
         if form is not None:
             self._kept.clear()

@@ -110,6 +110,22 @@ def test_nothing_is_written_without_a_fresh_value(home: Home, browser: Browser, 
     assert "tide table" in browser.get("/s/brain/tide.md")
 
 
+def test_what_was_written_too_late_is_given_back(home: Home, browser: Browser) -> None:
+    given = {"text": "Tides <rot> slowly", "type": "decision", "why": "seen twice"}
+    page = browser.post("/inbox", {**given, "fresh": "old"}, 403)
+    assert "Tides &lt;rot&gt; slowly</textarea>" in page
+    assert 'value="seen twice"' in page
+    assert 'name="force"' not in page
+    assert Judge(page).faults == []
+    assert list(entries.entries(home)) == []
+    browser.post("/inbox", {**given, "fresh": fresh(page)}, 303)
+    (entry,) = entries.entries(home)
+    change = {"edit": entry.entry_id, "whole": "mine", "before": "x"}
+    assert "mine</textarea>" in browser.post("/inbox", {**change, "fresh": "old"}, 403)
+    assert "That did not work" in browser.post("/inbox", {"remove": entry.entry_id, "fresh": "old"}, 403)
+    assert list(entries.entries(home)) == [entry]
+
+
 def test_forgetting_shows_what_goes_and_proves_that_it_went(home: Home, browser: Browser) -> None:
     shelf = Shelf(home)
     gone = shelf.put("brain", "tide.md", "the zanzibar tide table", date=_NOON, title="Tides", session_id="tide")

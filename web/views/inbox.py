@@ -45,6 +45,25 @@ def view(visit: Visit) -> Page:
     return _edit(visit, visit.field("edit")) if visit.field("edit") else _note(visit)
 
 
+def again(visit: Visit, late: Refused) -> Page | None:
+    """Return the form with what was written in it, as it was sent too late; None if it had no text."""
+    if visit.field("whole"):
+        editing = (visit.field("edit"), visit.field("whole").replace("\r\n", "\n"), visit.field("before"))
+        page = _page(visit, {}, "", late, editing=editing)
+    elif visit.field("text"):
+        page = _page(visit, _draft(visit), "", late)
+    else:
+        return None
+    page.envelope = printable_value(late.envelope()) | {"entries": page.envelope["entries"]}
+    page.more["late"] = True
+    page.status = 403
+    return page
+
+
+def _draft(visit: Visit) -> dict[str, str]:
+    return {name: visit.field(name).replace("\r\n", "\n") for name in _FIELDS}
+
+
 def _settle(visit: Visit) -> Page:
     """Settle a conflict of `/why`, as the field ``keep`` says: newer, older or both."""
     keep = visit.field("keep")
@@ -92,7 +111,7 @@ def _refused(page: Page, verdict: BadInput | Refused) -> Page:
 
 
 def _note(visit: Visit) -> Page:
-    draft = {name: visit.field(name).replace("\r\n", "\n") for name in _FIELDS}
+    draft = _draft(visit)
     try:
         entry = capture(
             visit.home,
