@@ -32,6 +32,22 @@ _COLLECTIONS = ("brain", "notes")
 _COMMON = ("amber", "cobalt", "lamp", "rollback", "token")
 # A word that a single document has, in its text, its title and its name.
 _MARK = re.compile(r"zq[a-z]+q\d+")
+# What each document did: a failure that ended, a file, and a question that each answered otherwise.
+_ERROR = "ValueError: the walrus is gone"
+_DID = """
+
+## [1] assistant
+
+- Bash: make {mark}
+  ! Exit code 1
+  ! ValueError: the walrus is gone
+- Edit: src/walrus.py
+- Bash: make {mark}
+- AskUserQuestion: Which walrus?
+  answer: {mark}
+"""
+# Documents of others that one question about the work reads at most.
+_READ = 20
 
 
 class World:
@@ -226,28 +242,69 @@ def _brief(asked: Asked) -> tuple[Any, set[str] | None]:
     return _run(asked, "brief"), None
 
 
+def _worked(asked: Asked, code: int, said: str) -> tuple[Any, set[str] | None]:
+    """Return what a command about the work shows: all documents did the same, and each of them is shown."""
+    own = {mark for (owner, _), found in asked.visible.items() for mark in found if owner == asked.member}
+    every = {mark for found in asked.visible.values() for mark in found}
+    shown = set(_MARK.findall(said))
+    assert code == (0 if every else 67)
+    assert own <= shown
+    return said, every if len(every - own) <= _READ else None
+
+
+def _fix(asked: Asked) -> tuple[Any, set[str] | None]:
+    return _worked(asked, *_run(asked, "fix", _ERROR, "-n", "500"))
+
+
+def _blame(asked: Asked) -> tuple[Any, set[str] | None]:
+    return _worked(asked, *_run(asked, "blame", "/w/api/src/walrus.py", "-n", "500"))
+
+
+def _conflicts(asked: Asked) -> tuple[Any, set[str] | None]:
+    return _run(asked, "why", "--conflicts"), None
+
+
 def _show(asked: Asked) -> tuple[Any, set[str] | None]:
     """Each document answers to its address for those who see it, and for nobody else."""
+    return _named(asked, "show")
+
+
+def _trace(asked: Asked) -> tuple[Any, set[str] | None]:
+    return _named(asked, "trace")
+
+
+def _explain(asked: Asked) -> tuple[Any, set[str] | None]:
+    """A document that is out of sight is not indexed, and no count of a question has it."""
+    return _named(asked, "explain", asked.rng.choice(_COMMON), "--hit")
+
+
+def _named(asked: Asked, *words: str) -> tuple[Any, set[str] | None]:
     owner, name = unit = asked.rng.choice(list(asked.world.documents))
     marks = sorted(asked.world.documents[unit])
     if not marks:
         return "", None
     mark = asked.rng.choice(marks)
     scheme = f"qmd://{name}" if owner == asked.member else f"team://{owner}/{name}"
-    code, said = _run(asked, "show", f"{scheme}/{mark}.md")
-    assert code == (0 if mark in asked.visible.get(unit, {}) else 67), (asked.member, owner, name, mark, said)
-    return said if code == 0 else said.replace(mark, ""), None
+    code, said = _run(asked, *words, f"{scheme}/{mark}.md")
+    found = json.loads(said)
+    is_there = code == 0 and found.get("verdict") != "not_indexed"
+    assert is_there == (mark in asked.visible.get(unit, {})), (asked.member, owner, name, mark, said)
+    for term in found.get("terms", ()):
+        others = [each for unit, shown in asked.visible.items() if unit[0] != asked.member for each in shown.values()]
+        counted = asked.shelf.sql("SELECT coalesce(sum(doc), 0) FROM brain_terms WHERE term = ?", term["term"])
+        assert term["passages"] == sum(term["term"] in each for each in others) + int(str(counted[0][0]))
+    return said if is_there else said.replace(mark, ""), None
 
 
 SURFACES: dict[str, Surface] = {
     each.__name__: each
     for each in (
         _texts, _passages, _by_function, _matches, _titles, _candidates, _terms, _totals, _plans, _statistics, _status,
-        _ask, _recent, _why, _brief, _show,
+        _ask, _recent, _why, _brief, _fix, _blame, _conflicts, _show, _trace, _explain,
     )
 }  # fmt: skip
 # How often each is drawn: those of the whole program, the last ones, take as long as fifty of the others.
-_PROGRAM = 5
+_PROGRAM = 10
 _WEIGHTS = [10] * (len(SURFACES) - _PROGRAM) + [2] * _PROGRAM
 
 
@@ -267,9 +324,15 @@ class _Change:
             self._number += 1
             mark = f"zq{owner}q{self._number}"
             words = set(rng.sample(_COMMON, 2))
-            self.shelves[owner].put(
-                collection, f"{mark}.md", f"{' '.join(sorted(words))} {mark}", title=mark, date=1_750_000_000
-            )
+            said = f"{' '.join(sorted(words))} {mark}{_DID.format(mark=mark)}"
+            given: dict[str, Any] = {
+                "title": mark,
+                "session_id": mark,
+                "source": "claude",
+                "turns": 1,
+                "project": "/w/api",
+            }
+            self.shelves[owner].put(collection, f"{mark}.md", said, date=1_750_000_000, **given)
             self.world.documents[owner, collection][mark] = {*words, mark}
         push(self.shelves[owner].home, load(self.shelves[owner].home))
         with self.space.superuser() as root:
@@ -284,7 +347,9 @@ class _Change:
             with connection.open_writer(self.space.engine(owner), 10) as server:
                 removed, proof = writing.forget(server, collection, [f"{mark}.md"])
             assert (removed, proof) == (1, writing.Proof(0, 0, 0, 0, 0))
-            self.shelves[owner].sql("UPDATE documents SET active = 0 WHERE path = ?", f"{mark}.md")
+            own = self.shelves[owner]
+            own.sql("UPDATE documents SET active = 0 WHERE path = ?", f"{mark}.md")
+            own.sql("DELETE FROM brain_actions WHERE document_id IN (SELECT id FROM documents WHERE active = 0)")
             Path(self.shelves[owner].home.path(collection, f"{mark}.md")).unlink()
             del self.world.documents[unit][mark]
 
