@@ -22,6 +22,7 @@ from core.errors import BadQuery
 from core.redaction import excerpt
 from core.text import one_line
 from qmd.index import catalogue
+from qmd.index.actions.reading import split_citations
 from qmd.index.catalogue import Filters
 from qmd.index.store import open_index, translate
 from qmd.search.search import Searcher
@@ -65,7 +66,6 @@ NAMES = 3
 _HEADING = re.compile(r"^## (.+)$")
 _ITEM = re.compile(r"^- \S")
 _CITED = re.compile(r"\[(\d+)\]")
-_CITATIONS = re.compile(r"(?: \[\d+\])+$")
 _PARTS = re.compile(r"[^\W_]+")
 # How many turns before a statement's own may say what it is about.
 _TURNS_BEFORE = 2
@@ -258,7 +258,7 @@ def _said(text: str, passage: Passage, session: str, *, is_clean: bool) -> dict[
     turn, None if the session is not known.
     """
     whole = excerpt(text, passage.start, passage.end, is_clean=is_clean)
-    statement, _, reason = _CITATIONS.sub("", whole).partition(_REASON)
+    statement, _, reason = split_citations(whole)[0].partition(_REASON)
     turn = passage.turns[-1] if passage.turns else None
     heading = next(
         (found for line in session.split("\n") if _is_turn(line, turn) and (found := TURN.match(line))), None

@@ -41,7 +41,6 @@ _SUFFIX = re.compile(r" \((?:lines \d+-\d+|from line \d+|\d+ edits|new|deleted|v
 _PATCHED = re.compile(r"(?m)^ *\*\*\* (Update|Add|Delete) File: (.+)$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _ANSWER = re.compile(r"^answer(?: to “(.*)”)?: (.+)$")
-_CITED = re.compile(r"^- (.+?)((?: \[\d+\])+)$")
 _MACHINES = frozenset(("assistant", "commentary", "subagent"))
 _ASKS, _PLANS = frozenset(("askuserquestion", "ask_user", "question", "request_user_input")), "exitplanmode"
 # Details of a call that says nothing of how it ended.
@@ -80,15 +79,32 @@ def _spoken(line: int, turn: int, at: int, kind: str, name: str, subject: str, w
     return Action(line, turn, at, kind, name, subject, key, 0, folder, OK, None, "", why, None)
 
 
+def split_citations(text: str) -> tuple[str, str]:
+    """Return a text, and the turns that it cites at its end: ``("it holds", " [3] [5]")``.
+
+    A regular expression takes the square of the line's length, and another member of a team may have written the line.
+    """
+    end = len(text)
+    while text.endswith("]", 0, end):
+        start = text.rfind(" [", 0, end)
+        if start <= 0 or not text[start + 2 : end - 1].isdecimal():
+            break
+        end = start
+    return text[:end], text[end:]
+
+
 def _statements(text: str, date: int) -> Iterator[Action]:
     """Yield the decisions and rejections of a distillate."""
     kind = ""
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("## "):
             kind = _SECTIONS.get(line, "")
-        elif kind and (match := _CITED.match(line)):
-            said, _, why = match[1].partition(_REASON)
-            turn = int(match[2].strip(" []").partition("]")[0][:9])
+        elif kind and line.startswith("- "):
+            cited, turns = split_citations(line[2:])
+            if not turns:
+                continue
+            said, _, why = cited.partition(_REASON)
+            turn = int(turns.strip(" []").partition("]")[0][:9])
             yield _spoken(number, turn, date, kind, "", said, why, "")
 
 

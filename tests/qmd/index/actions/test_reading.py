@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -148,3 +150,16 @@ def test_a_tool_that_also_looks_at_files_changes_none_by_that() -> None:
     assert [(action.kind, action.subject) for action in found] == [
         ("read", "a.py"), ("edit", "a.py"), ("create", "b.py"), ("edit", "c.py"),
     ]  # fmt: skip
+
+
+@given(st.text("a [1]2x", max_size=24))
+def test_citations_are_what_ends_a_statement(text: str) -> None:
+    match = re.fullmatch(r"(.+?)((?: \[\d+\])+)", text)
+    assert reading.split_citations(text) == (match.groups() if match else (text, ""))
+
+
+def test_a_line_of_a_hundred_thousand_citations_is_read_at_once() -> None:
+    text = "## Decisions\n- it holds" + " [1]" * 100_000
+    (action,) = reading.read(f"{text}\n", {"distiller": "x"}, 0)
+    assert action.subject == "it holds"
+    assert reading.read(f"{text}x\n", {"distiller": "x"}, 0) == []
