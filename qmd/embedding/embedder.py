@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _GROUP = 64
 # After so many seconds what has come in meanwhile takes its turn: the newest comes first in a run of hours, too.
 _REFRESH_S = 60.0
+# Listing what waits, and counting what is embedded, read every document: once in so many times what they take.
+_SELDOM = 20
 # How often to look at what other processes take, and the tokens of a byte of text until some were counted.
 _LOOK_S = 10.0
 _TOKENS_PER_BYTE = 0.3
@@ -71,7 +73,7 @@ class _Work:
     Waiting texts are not cut yet; their tokens are estimated from their bytes and the rate so far.
     """
 
-    __slots__ = ("_bytes", "_left", "_load", "_looked", "_progress", "_tokens", "_what", "load")
+    __slots__ = ("_bytes", "_left", "_load", "_looked", "_next", "_progress", "_tokens", "_what", "load")
 
     def __init__(self, progress: Progress | None, *, local: bool) -> None:
         self._progress = progress
@@ -82,6 +84,7 @@ class _Work:
         self.load = Load() if local else None
         self._load = self.load
         self._looked = time.monotonic()
+        self._next = 0.0
         self._what = "embedding"
 
     def expect(self, size: int) -> None:
@@ -95,6 +98,13 @@ class _Work:
         self._bytes += size
         self._left = max(0.0, self._left - size)
         self._say()
+
+    def note(self, connection: apsw.Connection) -> None:
+        """Note how much each space covers, inside the caller's transaction, unless it was noted a moment ago."""
+        begun = time.monotonic()
+        if begun >= self._next:
+            vectors.note(connection)
+            self._next = time.monotonic() + _SELDOM * (time.monotonic() - begun)
 
     def _say(self) -> None:
         if self._progress is None:
@@ -194,25 +204,28 @@ def embed(
     report = Report(space, space.dimensions if made is None else made.space.dimensions)
     run = _Run(connection, provider, rule, report, deadline, progress)
     fits = (space.fingerprint, space.layout) == (provider.fingerprint, provider.layout.name)
-    if fits and (made is None or made.space.dimensions == space.dimensions):
-        # Texts without vectors do not wait, and the renewal does not embed them once more.
-        also = made.space if made is not None and renewal.is_compatible(space, made.space) else None
-        run.through(space, collections, also)
-        run.over(space, collections, also)
-    if made is not None:
-        names = made.within(collections)
-        if names is not None and not (report.chunks and _past(run.deadline)):
-            run.through(made.space, names)
-        waiting = run.left(made.space, made.collections)
-        # Where nothing at all was taken, it is rather the provider than the texts.
-        if not waiting and (spaces.count(connection, made.space) or not report.failed):
-            renewal.take(connection, space, made)
-            report.space = space = spaces.find(connection, space.provider, space.model) or space
-            made = None
-            run.over(space, collections)
-    with Transaction(connection):
-        vectors.note(connection)
-        if fits or made is None:
+    try:
+        if fits and (made is None or made.space.dimensions == space.dimensions):
+            # Texts without vectors do not wait, and the renewal does not embed them once more.
+            also = made.space if made is not None and renewal.is_compatible(space, made.space) else None
+            run.through(space, collections, also)
+            run.over(space, collections, also)
+        if made is not None:
+            names = made.within(collections)
+            if names is not None and not (report.chunks and _past(run.deadline)):
+                run.through(made.space, names)
+            waiting = run.left(made.space, made.collections)
+            # Where nothing at all was taken, it is rather the provider than the texts.
+            if not waiting and (spaces.count(connection, made.space) or not report.failed):
+                renewal.take(connection, space, made)
+                report.space = space = spaces.find(connection, space.provider, space.model) or space
+                made = None
+                run.over(space, collections)
+    finally:
+        with Transaction(connection):
+            vectors.note(connection)
+    if fits or made is None:
+        with Transaction(connection):
             vectors.stamp(connection, space, clock.now())
     report.others = run.others()
     coarse.keep(connection, space, late=lambda: _past(deadline))
@@ -268,9 +281,13 @@ class _Run:
 
     def _all(self, left: Callable[[], list[Waiting]], space: Space, also: Space | None) -> None:
         report = self._report
-        while waiting := left():
+        while True:
+            begun = time.monotonic()
+            waiting = left()
             self._work.expect(sum(each.size for each in waiting))
-            until = time.monotonic() + _REFRESH_S
+            if not waiting:
+                break
+            until = time.monotonic() + max(_REFRESH_S, _SELDOM * (time.monotonic() - begun))
             before = (report.texts, report.chunks, len(report.failed))
             texts = _texts(self._connection, self._provider, waiting, self._rule)
             for group in _groups(texts, self._size):
@@ -289,8 +306,6 @@ class _Run:
                     break
             if _past(self.deadline) or before == (report.texts, report.chunks, len(report.failed)):
                 break  # the time is up, or nothing of what waits can be embedded
-        else:
-            self._work.expect(0)
 
     def _size(self) -> int:
         """Return how many chunks are a group: on this machine as many as there is time for, at least a batch."""
@@ -389,7 +404,7 @@ def _do(
                 if text.moves:
                     rechunking.end(connection, space.layout, text.hash, text.cut)
         if finished:
-            vectors.note(connection)
+            work.note(connection)
         if space.id > 0:  # what is made in its place answers nothing yet
             vectors.stamp(connection, space, clock.now())
     report.texts += finished

@@ -15,7 +15,7 @@ from core.errors import EngineTimeout, Internal, Refused
 from core.processes.speed import Load
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
-from qmd.index import spaces
+from qmd.index import spaces, vectors
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.index.writer import drop
@@ -138,11 +138,41 @@ def test_what_was_committed_before_a_failure_is_not_done_again(tmp_path: Path, m
         embed(connection, broken)
     kept = rows(connection, broken)
     assert kept == 16
+    told = state(connection, "embedded:local/fake")
+    vectors.note(connection)
+    assert told == state(connection, "embedded:local/fake") > 0
     rest = Fake()
     report = embed(connection, rest)
     assert kept + len(rest.seen) == rows(connection, rest) == 41
     assert report.pending == {}
     assert not set(rest.seen) & {text for call in broken.calls[:4] for text in call}
+
+
+def test_counting_what_is_embedded_takes_little_of_a_long_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "_GROUP", 1)
+    now = [0.0]
+    counted: list[float] = []
+    real = vectors.note
+
+    def note(connection: apsw.Connection) -> None:
+        counted.append(now[0])
+        now[0] += 0.5
+        real(connection)
+
+    def take() -> None:
+        now[0] += 1.0
+
+    monkeypatch.setattr(vectors, "note", note)
+    monkeypatch.setattr(embedder, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    provider = Fake()
+    provider.then = take
+    connection, _ = indexed(tmp_path, numbered(160))
+    counted.clear()
+    embed(connection, provider)
+    assert len(provider.calls) == 40
+    # When the space is made, at the first text, every ten seconds, and at the end.
+    assert len(counted) == 6
+    assert state(connection, "embedded:local/fake") == 160
 
 
 def test_a_text_that_goes_meanwhile_takes_its_vectors_along(tmp_path: Path) -> None:
