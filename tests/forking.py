@@ -24,13 +24,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_ROOMS = ("brain", "cli", "core", "ingest", "ops", "qmd", "runtime")
+_ROOMS = ("brain", "cli", "core", "evals", "ingest", "ops", "qmd", "runtime")
 # Libraries that start threads or take a second to import; a command that needs one imports it itself.
 _LEFT_OUT = ("mcp", "numpy")
 # An interpreter or a library reads variables with these beginnings when it starts.
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "OMP_", "OPENBLAS_")
 # For ``code``: a command that distils does without the local model, which takes longer to load than the rest.
 WITHOUT_MODEL = "import sys; sys.modules['onnxruntime'] = None"
+# RE2 builds its automata while it reads: words, words near a secret, secrets, and another script.
+_TEXTS = (
+    "What is a walrus?",
+    "api_key = x; it's in /a/b.py: 3",
+    f"the password is {'q7Rz' * 4} and the token ghp_{'a1B2' * 9}",
+    "\u00dcber \u201cpassword\u201d: 12",
+)
 _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tests.forking import serve; serve()"
 
 
@@ -141,6 +148,7 @@ def _talk(stdin: int, data: bytes, out: int, err: int, until: float) -> tuple[by
 def serve() -> None:
     """Fork for each request on the socket that ``sys.argv`` names, and run the command in the fork."""
     _import()
+    _load()
     os.cpu_count = lambda: 1  # as for the tests in the worker itself
     channel = socket.socket(fileno=int(sys.argv[1]))
     ended, wake = os.pipe()
@@ -211,5 +219,16 @@ def _import() -> None:
                     importlib.import_module(module.name)
     for name in _LEFT_OUT:
         del sys.modules[name]
+
+
+def _load() -> None:
+    """Load what a command loads at first use, which takes longer than most commands: patterns and the configuration."""
+    redaction = importlib.import_module("core.redaction")
+    for text in _TEXTS:
+        redaction.shown(text)
+        redaction.clean_document(json.dumps({"text": text}).encode(), {})
+    config, home = importlib.import_module("core.config"), importlib.import_module("core.home")
+    config.load(home.Home(os.devnull))
+    importlib.import_module("ingest.registry").names()
     gc.collect()
     gc.freeze()
