@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,9 +61,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 private_process()
 
 
-def pytest_collection_finish() -> None:
-    """Leave what was collected out of garbage collection: millions of objects, which stay to the end."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what is collected out of garbage collection, also meanwhile: millions of objects, which stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 _NUMBERS = itertools.count()

@@ -15,7 +15,7 @@ from core.home import Home
 from core.text import clean, one_line
 from qmd.index.store import open_index
 from runtime.asking import recent
-from runtime.capture import inbox, indexing
+from runtime.capture import documents, inbox
 from tests.examples import examples
 
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
@@ -198,7 +198,7 @@ def test_a_writer_that_holds_the_lock_costs_the_note_its_index_and_nothing_else(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inbox.write(home, "before")
-    monkeypatch.setattr(indexing, "_BUSY_MS", 20)
+    monkeypatch.setattr(documents, "_BUSY_MS", 20)
     writer = open_index(home.index, write=True)
     try:
         writer.execute("BEGIN IMMEDIATE")
