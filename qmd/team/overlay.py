@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from qmd.search.search import Hit
 
+# Characters of a line from which actions are read. Some patterns take the square of a line's length, so that one line
+# of another member could keep an answer for minutes.
+_LINE = 5_000
 _TABLES = ("documents", "content", "brain_facts", "brain_actions")
 
 
@@ -51,4 +54,5 @@ def _add(connection: apsw.Connection, hit: Hit, text: str) -> None:
     connection.execute("INSERT INTO team_documents VALUES(?, ?, ?, ?, ?, '', '', 1)", place)
     connection.execute("INSERT INTO team_content VALUES(?, ?, '')", (digest, text))
     connection.execute("INSERT INTO team_brain_facts VALUES(?, ?, ?, ?, ?, ?, ?)", facts)
-    table.write(connection, identity, reading.read(text, hit.fields, hit.date), "team_brain_actions")
+    lines = "\n".join(line[:_LINE] for line in text.split("\n"))
+    table.write(connection, identity, reading.read(lines, hit.fields, hit.date), "team_brain_actions")

@@ -177,4 +177,5 @@ def answer(
 def where(found: dict[str, Any]) -> str:
     """Return the place of a result in one line."""
     project = str(found["project"]).rstrip("/").rpartition("/")[2]
-    return " · ".join(filter(None, (found.get("owner"), found["age"], project, f"{found['uri']}:{found['line']}")))
+    said = (found.get("owner"), found["age"], found.get("trust"), project, f"{found['uri']}:{found['line']}")
+    return " · ".join(filter(None, said))

@@ -46,6 +46,16 @@ def test_a_document_of_a_member_never_takes_the_place_of_an_own_one(shelf: Shelf
         assert table.within(connection, "*/api") == {own[0], FIRST_ID + 7}
 
 
+def test_a_line_of_a_million_paths_hides_no_action(shelf: Shelf) -> None:
+    did(shelf, "a", "- Bash: pytest\n")
+    with closing(open_index(shelf.home.index)) as connection:
+        long = f"- Bash: make\n  ! ValueError: {'/a' * 1_000_000}\n"
+        overlay.lay(connection, [(theirs("b.md", "0" * 64, source="claude", turns=1), f"{_SESSION}{long}")])
+        assert [each.name for each in table.of_documents(connection, (FIRST_ID + 7,), ("command",))] == [
+            "pytest", "pytest", "make",
+        ]  # fmt: skip
+
+
 @pytest.mark.parametrize("broken", [False, True])
 def test_the_index_stays_closed_to_writes(shelf: Shelf, broken: bool) -> None:
     did(shelf, "a", "- Bash: pytest\n")

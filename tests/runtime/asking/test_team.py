@@ -289,6 +289,19 @@ def test_the_hook_of_a_prompt_never_asks_the_team(
         silent.accept()
 
 
+def test_the_hook_before_a_call_never_asks_the_team(
+    team: Team, silent: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from runtime.guard import guard
+
+    monkeypatch.setenv("BRAIN_ENGINE", f"{_engine(silent).dsn}#t")
+    call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "walrus --cache"}}
+    assert guard.speak(team.home, {**call, "session_id": "s", "cwd": "/u/x/api"}) == ""
+    silent.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        silent.accept()
+
+
 def test_the_newest_of_the_team_are_listed_with_the_own(team: Team) -> None:
     now = int(time.time())
     found = recent.recent(team.home, team.config(), since=now - 30 * _DAY, now=now)

@@ -76,7 +76,10 @@ def test_the_fix_of_another_member_comes_with_its_owner(team: Team) -> None:
     assert (first["uri"], first["owner"], first["trust"]) == ("team://mira/brain/a.md", "mira", "session")
     assert [step["subject"] for step in first["steps"]] == ["src/retry.py"]
     assert first["validity"] == {"state": "unknown", "by": []}
-    assert any(line.startswith("held · mira · 3 days ago · api · team://mira/brain/a.md:") for line in fix.lines(found))
+    assert any(
+        line.startswith("held · mira · 3 days ago · session · api · team://mira/brain/a.md:")
+        for line in fix.lines(found)
+    )
     assert found["freshness"]["team"]["members"] == ["mira"]
     assert found["freshness"]["team"]["fresh"] is True
 
