@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from core import clock
 from core.counting import counted
 from core.errors import BrainError
 from core.version import REDACTION
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # What the server may be like before it is a finding.
 _CONNECT_S = 5.0
+_PUSHED_S = 86_400.0
 _SKEW_S = 120.0
 _LAG_S = 60.0
 _UNUSED_DAYS = 90
@@ -30,7 +32,9 @@ def team(context: CheckContext) -> Iterator[Finding]:
     from runtime.team.state import State
 
     try:
-        waiting = len(State(context.home).forget)
+        state = State(context.home)
+        waiting = len(state.forget)
+        yield from _pushed(context, state.pushed_at)
     except BrainError as error:
         yield Finding("team-state", "error", error.message, error.fix)
         waiting = 0
@@ -49,6 +53,18 @@ def team(context: CheckContext) -> Iterator[Finding]:
                 yield from check(server)
     except BrainError as error:
         yield Finding("team-away", "warning", error.message, error.fix or "brain team status")
+
+
+def _pushed(context: CheckContext, pushed_at: float) -> Iterator[Finding]:
+    shared = [each.name for each in context.config.collections.values() if each.share]
+    if shared and time.time() - pushed_at > _PUSHED_S:
+        since = f"since {clock.iso(pushed_at)[:10]}" if pushed_at else "ever"
+        yield Finding(
+            "team-push",
+            "warning",
+            f"nothing was pushed {since}, and {', '.join(shared)} {'is' if len(shared) == 1 else 'are'} shared",
+            "brain team push; brain schedule install pushes every hour",
+        )
 
 
 def _encrypted(server: Any) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import LOCKED, OK, REFUSED, BadInput
+from core.errors import LOCKED, MISSING, OK, REFUSED, TIMEOUT, BadInput
 from ingest import registry
 
 if TYPE_CHECKING:
@@ -75,6 +75,13 @@ _AFTER = (
         "this machine's documents to the others, and theirs to this one, where a remote is known",
         minutes=(33,),
         steps=(Step(("sync", "--if-remote"), 1800, fine=(OK, LOCKED)),),
+    ),
+    Job(
+        "team",
+        "what is shared to the team's server, where a team is configured",
+        minutes=(53,),
+        # A server out of reach is no failure of the job: the doctor says since when nothing was pushed.
+        steps=(Step(("team", "push", "--if-shared"), 3000, fine=(OK, LOCKED, MISSING, TIMEOUT)),),
     ),
     Job(
         "acceptance",

@@ -18,7 +18,7 @@ from ops.checks import team
 from ops.checks.finding import CheckContext
 from qmd.team import connection
 from runtime.team.push import push
-from runtime.team.state import note_forgotten
+from runtime.team.state import State, note_forgotten
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.team.conftest import Homes, member, space
 from tests.waiting import until
@@ -53,6 +53,19 @@ def test_a_server_that_is_away_is_a_warning_without_the_dsn(mira: Shelf, space: 
     assert _found(mira.home) == {
         "team-away": "warning: the team's server cannot be reached; brain team status; brain doctor"
     }
+
+
+def test_what_is_shared_and_was_not_pushed_for_a_day_is_named(mira: Shelf, space: Space) -> None:
+    state = State(mira.home)
+    for pushed_at, since in ((int(time.time()) - 3 * 86_400, "since 20"), (0, "ever")):
+        state.pushed_at = pushed_at
+        state.save()
+        said = _found(mira.home)["team-push"]
+        assert said.startswith(f"warning: nothing was pushed {since}")
+        assert "brain is shared; brain team push; brain schedule install" in said
+    file = Path(mira.home.path(config.FILE))
+    file.write_text(file.read_text().replace("share: [leo]", "share: private"))
+    assert _found(mira.home) == {}
 
 
 def test_what_is_still_to_be_forgotten_is_an_error(mira: Shelf) -> None:
