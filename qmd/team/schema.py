@@ -6,6 +6,7 @@ A space is a schema ``brain_<space>`` of a database. ``migrations/NNNN.sql`` bri
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +33,32 @@ def schema_name(space: str) -> str:
     return f"brain_{space}"
 
 
-def group_role(space: str) -> str:
-    """Return the name of the role that all members of a space have."""
-    return f"brain_{space}_members"[:_LONGEST]
+def roles(connection: psycopg.Connection[Any], space: str) -> tuple[str, str]:
+    """Return the role that all members of a space have, and the role that owns its tables.
+
+    Nobody logs in as the second: row security does not bind an owner. Roles are of the whole cluster, so a new space
+    has the database in their names: another database may have a space of the same name.
+    """
+    row = connection.execute(
+        "SELECT pg_get_userbyid(nspowner), current_database() FROM (SELECT 1) one"
+        " LEFT JOIN pg_namespace ON nspname = %s",
+        (schema_name(space),),
+    ).fetchone()
+    assert row is not None
+    owner, database = row
+    if owner is None:
+        place = f"brain_{space}_{hashlib.sha256(str(database).encode()).hexdigest()[:8]}"
+        return f"{place}_members"[:_LONGEST], f"{place}_owner"[:_LONGEST]
+    return _meta(connection, space, "group_role"), str(owner)
 
 
-def owner_role(space: str) -> str:
-    """Return the role that owns a space's tables. Nobody logs in as it: row security does not bind an owner."""
-    return f"brain_{space}_owner"[:_LONGEST]
+def _meta(connection: psycopg.Connection[Any], space: str, key: str) -> str:
+    """Return a value of a space, "" if there is none."""
+    from psycopg import sql
+
+    table = sql.Identifier(schema_name(space), "meta")
+    row = connection.execute(sql.SQL("SELECT value FROM {} WHERE key = %s").format(table), (key,)).fetchone()
+    return str(row[0]) if row else ""
 
 
 def versions() -> list[tuple[int, str]]:
@@ -50,11 +69,7 @@ def versions() -> list[tuple[int, str]]:
 
 def needed(connection: psycopg.Connection[Any], space: str) -> int:
     """Return the version that a program must know to read and write an existing space."""
-    from psycopg import sql
-
-    table = sql.Identifier(schema_name(space), "meta")
-    row = connection.execute(sql.SQL("SELECT value FROM {} WHERE key = 'needs'").format(table)).fetchone()
-    return int(row[0]) if row else 0
+    return int(_meta(connection, space, "needs") or 0)
 
 
 def latest() -> int:
@@ -73,14 +88,10 @@ def vector_schema(connection: psycopg.Connection[Any]) -> str | None:
 
 def version(connection: psycopg.Connection[Any], space: str) -> int | None:
     """Return the version of a space, None if the database has no such space."""
-    from psycopg import sql
-
     there = connection.execute("SELECT to_regclass(%s)", (f'"{schema_name(space)}".meta',)).fetchone()
     if there is None or there[0] is None:
         return None
-    table = sql.Identifier(schema_name(space), "meta")
-    row = connection.execute(sql.SQL("SELECT value FROM {} WHERE key = 'schema'").format(table)).fetchone()
-    return int(row[0]) if row else 0
+    return int(_meta(connection, space, "schema") or 0)
 
 
 def migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tuple[int | None, int]:
@@ -110,13 +121,14 @@ def migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tup
 
 
 def _migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tuple[int | None, int]:
-    home, role, owner = schema_name(space), group_role(space), owner_role(space)
+    home = schema_name(space)
     connection.execute("SELECT pg_advisory_xact_lock(hashtext('brain'), hashtext(%s))", (home,))
     before, newest = version(connection, space), latest()
     if before is not None and before > newest:
         if needed(connection, space) > newest:
             raise Refused(f"a newer version of Brain made the space: {before}, not {newest}", "update Brain")
         return before, before
+    role, owner = roles(connection, space)
     vector = _ensure_vector(connection)
     admin = _session_user(connection)
     if before is None:

@@ -343,6 +343,36 @@ def test_a_member_of_one_space_sees_nothing_of_another_in_the_same_database(spac
         connection.open_reader(Engine(POSTGRES, space.dsn("mira"), "other"), 10)
 
 
+def test_spaces_of_one_name_in_two_databases_of_a_cluster_leave_each_other_alone(postgres: Server) -> None:
+    places = [postgres.database("mira", "leo") for _ in range(2)]
+    engines = [{name: Engine(POSTGRES, each.dsn(name), "team") for name in each.members} for each in places]
+    for engine in engines:
+        with connection.connect(engine["ada"], 10) as admin:
+            schema.migrate(admin, "team", REDACTION)
+            admin.execute("SET search_path = brain_team")
+            admin.execute("SELECT admit(name, 'member') FROM unnest(ARRAY['mira', 'leo']) name")
+    first, second = engines
+    with connection.open_writer(first["mira"], 10) as here, connection.open_writer(second["mira"], 10) as there:
+        units = [_unit(each) for each in (here, there)]
+        _share(there, units[1], "team", "team")
+        # A lock of one database is none of the other, whatever the numbers of units are.
+        with here.transaction():
+            here.execute("SELECT lock_units(%s)", (units,))
+            _put(there, units[1], "a.md", "amber lamp")
+            assert there.execute("SELECT tend(1)").fetchone() == (0,)
+    with connection.open_writer(first["ada"], 10) as admin:
+        admin.execute("SELECT expel('leo')")
+    with pytest.raises(EngineMissing, match="no space"):
+        connection.open_reader(first["leo"], 10)
+    with connection.open_reader(second["leo"], 10) as leo:
+        assert _seen(leo) == _ALL
+    # A space that is there keeps the names of its roles.
+    with connection.connect(second["ada"], 10) as admin:
+        assert schema.migrate(admin, "team", REDACTION) == (schema.latest(), schema.latest())
+    for each in places:
+        each.drop()
+
+
 def test_two_who_make_a_space_at_once_make_one(postgres: Server) -> None:
     place = postgres.database()
     found: list[tuple[int | None, int]] = []
