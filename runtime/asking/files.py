@@ -7,7 +7,7 @@ time to ask it; without git a later time says nothing.
 from __future__ import annotations
 
 import os
-from os.path import basename, isabs, isfile, join
+from os.path import basename, isfile, join, normpath
 from typing import TYPE_CHECKING
 
 from qmd.index.actions import history
@@ -50,16 +50,21 @@ def changed(
 
 
 def _named(connection: apsw.Connection, hit: Hit, project: str, text: str) -> list[str]:
-    """Return the absolute paths of files that a text names, if they are there or the session touched them."""
+    """Return the absolute paths of files of a project that a text names, if they are there or the session touched them.
+
+    A text may quote anybody. No path outside the project is looked at: a look alone can reach another machine.
+    """
     names = dict.fromkeys(word for each in text.split() if _may_be_file(word := each.strip(_AROUND).rstrip(".")))
     found: dict[str, None] = {}
     for name in list(names)[:_MOST]:
-        path = name if isabs(name) else join(project, name)
+        path = normpath(join(project, name))
+        if not path.startswith(f"{project}/"):
+            continue
         if isfile(path):
             found[path] = None
             continue
         for action in history.of_file(connection, basename(name)):
-            place = path_of(action)
+            place = normpath(path_of(action))
             is_named = place.startswith(f"{project}/") and f"/{place}".endswith(f"/{name}")
             if is_named and action.document == hit.id and action.outcome != FAILED:
                 found[place] = None

@@ -168,6 +168,29 @@ def test_without_git_a_later_time_says_nothing_and_a_file_that_is_gone_does(shel
     assert "files" not in said_of_file(shelf, project, touched=False)  # it may be another project's
 
 
+@pytest.mark.parametrize("form", ["{elsewhere}/pool.py", "../elsewhere/pool.py", "src/../../elsewhere/pool.py"])
+def test_no_path_outside_the_project_is_looked_at(
+    shelf: Shelf, project: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "pool.py").write_text("FIVE = 5\n")
+    named = form.format(elsewhere=elsewhere)
+    looked_at: list[str] = []
+
+    def look(path: str) -> bool:
+        looked_at.append(os.path.realpath(path))
+        return os.path.isfile(path)
+
+    monkeypatch.setattr("runtime.asking.files.isfile", look)
+    body = f"## [1] user · 2026-01-01 08:00\n\nKeep the walrus pool in {named} and src/pool.py at five."
+    shelf.put(
+        "brain", "a.md", body, date=OLD, ended=OLD, session_id="a", source="claude", turns=1, project=str(project)
+    )
+    assert [each["uri"] for each in shelf.ask("walrus pool")["hits"]] == ["qmd://brain/a.md"]
+    assert looked_at == [str(project / "src" / "pool.py")]
+
+
 def test_nothing_is_known_of_files_of_another_machine(shelf: Shelf, project: Path) -> None:
     (project / "src" / "pool.py").unlink()
     assert said_of_file(shelf, project)["state"] == "code changed"
