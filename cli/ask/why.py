@@ -22,9 +22,9 @@ COMMAND = Command(
         "List decisions and rejections from the inbox, newest first, with their successors. Then list those from\n"
         "sessions, with the reason, who made them and when. Each says if it still holds. Exit code 67 means: there is\n"
         "no record.\n"
-        "--conflicts lists notes of the inbox and decisions of sessions that contradict each other. On a terminal it\n"
-        "asks for each, and one key settles it: n keeps the newer, o the older, b both; s skips, q quits. A decision\n"
-        "of a session that holds becomes a note.\n"
+        "--conflicts lists notes of the inbox, and decisions and preferences of sessions, that contradict each other.\n"
+        "On a terminal it asks for each, and one key settles it: n keeps the newer, o the older, b both; s skips, q\n"
+        "quits. What a session decided or preferred becomes a note if it holds.\n"
         "--settle ID does the same without a question."
     ),
     words="TOPIC",

@@ -34,6 +34,12 @@ INSTRUCTS = _any(
     r"\b(?:must|should|has to|have to) (?:always|never(?! happen)|not(?! happen)|only|be\b(?! (?:fine|ok|okay"
     r"|good|enough|easy|done|working|there|possible)\b))",
 )
+# What a person wants in general: not for the task at hand.
+PREFERS = _any(
+    r"\b(?:i|we)(?: (?:do |really |strongly |still |much |generally |usually )?prefer|'d rather| would rather)\b",
+    r"\b(?:from now on|going forward)\b",
+    r"(?:^|\n|[.!;] )(?:please |and |but |so |ok(?:ay)?,? |yes,? |no,? )*(?:always|never)\b(?! (?:mind|ever))",
+)
 # Nothing is decided where it is only asked, supposed, or left to somebody.
 SUPPOSES = _any(
     r"^(?:if|when|unless|whether|maybe|perhaps|should|could|can|do|does|did|would|is|are|what|which|how|why"

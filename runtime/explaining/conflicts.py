@@ -31,6 +31,8 @@ from runtime.validity.comparing import relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    import apsw
+
     from core.config import Config
     from core.home import Home
     from qmd.index.actions.action import Action
@@ -234,7 +236,7 @@ def _add_settled(home: Home, identity: str, keep: str) -> None:
 
 
 def _of_sessions(home: Home, config: Config) -> tuple[list[_Claim], dict[str, Any]]:
-    """Return what sessions and distillates decided and rejected, the newest first, and ``freshness.team``.
+    """Return what sessions and distillates decided, rejected and preferred, and ``freshness.team``.
 
     That of other members takes part, with their notes. No refused call of a tool does.
     """
@@ -253,7 +255,10 @@ def _of_sessions(home: Home, config: Config) -> tuple[list[_Claim], dict[str, An
         said = history.statements(connection, most=_LOOKED_AT)
         said = [each for each in said if each.kind == DECISION or not each.name]
         origins = table.origins(connection, {each.document for each in said})
-    return [*_claims(config, said, origins, theirs)], shared
+        claims = [*_claims(config, said, origins, theirs)]
+        known = {(claim.session, claim.item["title"]) for claim in claims}
+        claims += [each for each in _preferred(connection, config) if (each.session, each.item["title"]) not in known]
+    return claims, shared
 
 
 def _claims(
@@ -283,6 +288,29 @@ def _claims(
         }
         session = f"{hit.owner}/{origin.session}" if hit else origin.session
         yield _Claim(item, each.subject, each.at, session=session)
+
+
+def _preferred(connection: apsw.Connection, config: Config) -> Iterator[_Claim]:
+    """Yield what persons said in their sessions that they prefer."""
+    from runtime.explaining import preferences
+
+    for each in preferences.said(connection, config):
+        document = each.document
+        item: dict[str, Any] = {
+            "entry_id": None,
+            "type": "preference",
+            "title": each.text[:_LONGEST],
+            "path": None,
+            "date": clock.iso(each.at),
+            "project": document.field("project") or None,
+            "tags": None,
+            "supersedes": None,
+            "superseded_by": None,
+            "why": None,
+            "uri": uri(document.collection, document.path),
+            "line": each.line,
+        }
+        yield _Claim(item, each.text, each.at, session=document.field("session_id") or document.path)
 
 
 class _Claim:

@@ -163,6 +163,58 @@ def test_a_session_that_decides_otherwise_than_a_note_is_a_conflict_and_the_reve
     assert kept.field("supersedes") == said
 
 
+def spoken(shelf: Shelf, name: str, text: str, date: int, role: str = "user", **fields: Any) -> None:
+    """Put a session into the index in which somebody said something, undistilled."""
+    body = f"## [1] user\n\nGood morning.\n\n## [2] {role}\n\n{text}\n\n## [3] assistant\n\nAll right.\n"
+    given = {"session_id": name, "source": "claude", "project": "/u/x/ferry", "turns": 3}
+    shelf.put("brain", f"{name}.md", body, date=date, ended=date, **given | fields)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Go on. I prefer tabs over spaces here.", "I prefer spaces over tabs here."),
+        ("From now on never use moment.js for dates.", "Thanks. From now on use moment.js for dates."),
+        ("Always squash commits.", "Please never squash commits."),
+    ],
+)
+def test_preferences_that_persons_said_in_sessions_contradict_each_other(home: Home, older: str, newer: str) -> None:
+    shelf = Shelf(home)
+    spoken(shelf, "s1", older, MARCH)
+    spoken(shelf, "s2", newer, APRIL)
+    (found,) = conflicts(home, load(home))
+    assert [(side["uri"], side["line"], side["type"]) for side in found["sides"]] == [
+        ("qmd://brain/s2.md", 16, "preference"),
+        ("qmd://brain/s1.md", 16, "preference"),
+    ]
+    distilled(shelf, "s1", older.removeprefix("Go on. "), MARCH)
+    assert len(conflicts(home, load(home))) == 1  # once, though a distillate has it, too
+    (found,) = conflicts(home, load(home))
+    decide(home, load(home), found["id"], "newer")
+    assert conflicts(home, load(home)) == []
+    (kept,) = entries.entries(home)
+    assert kept.title == found["sides"][0]["title"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("I prefer spaces over tabs here.", {"role": "assistant"}),
+        ("I prefer spaces over tabs here.", {"parent": "s9"}),
+        ("Would I prefer spaces over tabs here?", {}),
+        ("> I prefer spaces over tabs here.", {}),
+        ("I prefer spaces over tabs here.", {"project": "/u/x/harbour"}),
+        ("I prefer small modules here.", {}),
+    ],
+    ids=["an agent", "a subagent's prompt", "a question", "a quotation", "another project", "something else"],
+)
+def test_what_is_no_preference_of_a_person_contradicts_none(home: Home, text: str, fields: dict[str, Any]) -> None:
+    shelf = Shelf(home)
+    spoken(shelf, "s1", "I prefer tabs over spaces here.", MARCH)
+    spoken(shelf, "s2", text, APRIL, **fields)
+    assert conflicts(home, load(home)) == []
+
+
 def test_answers_to_agents_are_compared_within_their_project_alone(home: Home) -> None:
     shelf = Shelf(home)
     answered(shelf, "a1", "Which database should the client use?", "sqlite", MARCH)
