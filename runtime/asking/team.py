@@ -312,13 +312,16 @@ def lay_over(connection: apsw.Connection, config: Config, choose: Callable[[Team
     """Lay what others share over an index (``qmd.team.overlay``): the documents that ``choose`` returns.
 
     Whatever ``connection`` is asked afterwards, it answers over both stores. If the server fails, nothing is laid over,
-    and ``stated`` says what is missing.
+    and ``stated`` says what is missing. It counts the documents that were ``read``, and those ``left_out`` because they
+    are more than 4 MB of text together.
     """
     assert config.engine is not None
     try:
         with opened(connection, config) as store:
-            read = store.texts(choose(store), _MOST_BYTES)
+            chosen = choose(store)
+            read = store.texts(chosen, _MOST_BYTES)
             overlay.lay(connection, read)
-            return Laid({hit.id: hit for hit, _ in read}, stated(config.engine, [store]))
+            counts = {"read": len(read), "left_out": len(chosen) - len(read)}
+            return Laid({hit.id: hit for hit, _ in read}, {**stated(config.engine, [store]), **counts})
     except Away as error:
         return Laid({}, stated(config.engine, [], error.message))

@@ -113,9 +113,14 @@ def nothing(envelope: dict[str, Any], within: Sequence[str] = ()) -> list[str]:
 
 
 def without_team(found: dict[str, Any]) -> list[str]:
-    """Return a line if an answer lacks what the team shares; ``found`` is an envelope's ``freshness``."""
-    missing = found.get("team", {}).get("missing")
-    return [f"Without what the team shares: {line(missing)}"] if missing else []
+    """Return a line if an answer lacks what the team shares, or a part; ``found`` is an envelope's ``freshness``."""
+    team: dict[str, Any] = found.get("team", {})
+    if missing := team.get("missing"):
+        return [f"Without what the team shares: {line(missing)}"]
+    if left_out := team.get("left_out"):
+        what = "document" if left_out == 1 else "documents"
+        return [f"Without {left_out} {what} of the team: they are more text than one answer reads"]
+    return []
 
 
 def behind(found: dict[str, Any], fix: str) -> list[str]:

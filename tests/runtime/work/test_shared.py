@@ -14,6 +14,7 @@ from core.engine import Engine
 from core.home import Home
 from qmd.index.store import open_index
 from qmd.team.connection import open_writer
+from runtime.asking.wording import without_team
 from runtime.mcp import work_tools
 from runtime.work import blame, fix
 from tests.qmd.team.filling import fill
@@ -137,6 +138,20 @@ def test_nothing_of_the_team_is_written_to_the_index(team: Team) -> None:
     team.blame("/b/api/src/retry.py")
     assert Path(team.home.index).read_bytes() == before
     assert not [name for name in os.listdir(team.home.root) if "team" in name]
+
+
+def test_what_is_more_text_than_one_answer_reads_is_left_out_and_counted(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = team.fix()["freshness"]["team"]
+    assert (shared["read"], shared["left_out"]) == (2, 0)
+    monkeypatch.setattr("runtime.asking.team._MOST_BYTES", 10)
+    found = team.fix()
+    shared = found["freshness"]["team"]
+    assert (shared["read"], shared["left_out"], len(found["fixes"])) == (0, 2, 1)
+    assert without_team(found["freshness"]) == [
+        "Without 2 documents of the team: they are more text than one answer reads"
+    ]
 
 
 def test_the_tools_of_agents_answer_over_both(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
