@@ -87,7 +87,12 @@ def read(given: Mapping[str, Any]) -> Moment | None:
 def _signature(said: str) -> str:
     from qmd.index.actions import error_forms
 
-    return error_forms.error(said[:_MOST].splitlines())
+    said = said[:_MOST]
+    if "\x1b" in said:  # the colours of a terminal, which no document has
+        from core.text import clean
+
+        said = clean(said)
+    return error_forms.error(said.splitlines())
 
 
 def replayed(action: Action, project: str, when: str, tool: str = "") -> Moment | None:

@@ -9,7 +9,7 @@ from core import clock
 from core.config import EVIDENCE
 from core.counting import counted
 from core.errors import BadQuery
-from core.text import encodable, one_line
+from core.text import clean, encodable, one_line
 from qmd.index.actions import history, table
 from qmd.index.actions.action import CHANGES, COMMAND, FAILED, READ
 from runtime.asking.request import echoed, project_glob
@@ -51,7 +51,8 @@ def fix(home: Home, config: Config, error: str, **within: Any) -> dict[str, Any]
     ``fixes`` are the failures with this error, those that ended in a success after which the error did not come back
     first. ``match`` is ``exact`` or ``similar``. ``error`` is a message, or a whole output that holds one.
     """
-    error = encodable(error)
+    # A colour that a program wrote around its words is no part of them: no document has it.
+    error = clean(error[:_PASTED]) if "\x1b" in error else encodable(error)
     if not error.strip():
         raise BadQuery("the error is empty", "brain fix \"ModuleNotFoundError: No module named 'x'\"")
     # Errors are redacted before they are indexed, so only a redacted one is the same; an answer repeats it as well.

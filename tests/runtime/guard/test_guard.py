@@ -47,6 +47,17 @@ def test_a_line_is_one_cited_and_at_most_400_characters(home: Home, case: dict[s
     assert "(qmd://" in said
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case["says"].startswith("fix")], ids=lambda case: case["name"]
+)
+def test_the_colours_of_a_terminal_hide_no_error(home: Home, case: dict[str, Any]) -> None:
+    home.make()
+    remember(home, case["memory"])
+    given = json.loads(payload(case["call"]))
+    given["error"] = "\n".join(f"\x1b[1m\x1b[31m{line}\x1b[0m" for line in given["error"].splitlines())
+    assert case["says"].partition(": ")[2] in guard.speak(home, given) != ""
+
+
 def test_a_line_comes_once_a_session_and_within_its_budget(home: Home) -> None:
     home.make()
     remember(home, FAILING["memory"])

@@ -42,6 +42,12 @@ def test_a_whole_output_can_be_pasted(shelf: Shelf) -> None:
     assert ask(shelf, output)["failures"] == 1
 
 
+def test_the_colours_of_a_terminal_hide_no_error(shelf: Shelf) -> None:
+    did(shelf, "a", f"- Bash: pytest\n{MISSING}")
+    output = "collecting\n\x1b[1m\x1b[31mModuleNotFoundError: No module named 'yaml'\x1b[0m\x1b[K\n"
+    assert (ask(shelf, output)["match"], ask(shelf, output)["failures"]) == ("exact", 1)
+
+
 def test_a_like_error_is_marked_as_such(shelf: Shelf) -> None:
     did(shelf, "a", f"- Bash: pytest\n{MISSING}- Bash: pip install pyyaml\n- Bash: pytest\n")
     envelope = ask(shelf, "ModuleNotFoundError: No module named 'tomli'")
