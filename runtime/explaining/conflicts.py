@@ -298,7 +298,7 @@ def _preferred(connection: apsw.Connection, config: Config) -> Iterator[_Claim]:
         document = each.document
         item: dict[str, Any] = {
             "entry_id": None,
-            "type": "preference",
+            "type": "decision",  # as ``why`` shows it, and the note that it becomes if it holds
             "title": each.text[:_LONGEST],
             "path": None,
             "date": clock.iso(each.at),

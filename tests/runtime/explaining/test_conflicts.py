@@ -13,6 +13,7 @@ from core.home import Home
 from runtime.capture import entries, inbox
 from runtime.capture.capture import capture
 from runtime.explaining.conflicts import conflicts, decide, settle
+from runtime.explaining.why import why
 from tests.runtime.index_fixture import Shelf
 
 
@@ -184,8 +185,8 @@ def test_preferences_that_persons_said_in_sessions_contradict_each_other(home: H
     spoken(shelf, "s2", newer, APRIL)
     (found,) = conflicts(home, load(home))
     assert [(side["uri"], side["line"], side["type"]) for side in found["sides"]] == [
-        ("qmd://brain/s2.md", 16, "preference"),
-        ("qmd://brain/s1.md", 16, "preference"),
+        ("qmd://brain/s2.md", 16, "decision"),
+        ("qmd://brain/s1.md", 16, "decision"),
     ]
     distilled(shelf, "s1", older.removeprefix("Go on. "), MARCH)
     assert len(conflicts(home, load(home))) == 1  # once, though a distillate has it, too
@@ -194,6 +195,8 @@ def test_preferences_that_persons_said_in_sessions_contradict_each_other(home: H
     assert conflicts(home, load(home)) == []
     (kept,) = entries.entries(home)
     assert kept.title == found["sides"][0]["title"]
+    shown = why(home, load(home), kept.title)["decisions"]
+    assert [each["entry_id"] for each in shown] == [kept.entry_id]  # the answer on the topic from then on
 
 
 @pytest.mark.parametrize(
