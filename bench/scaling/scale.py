@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 100_000
 _QUESTIONS, _ROUNDS, _HOOKS = 24, 3, 15
+# With --quick: every figure, from too few values for a percentile.
+_FEW_QUESTIONS, _FEW_HOOKS = 4, 2
 # Sessions of the member who asks the server.
 _OWN = 20
 # The bars, in seconds and bytes, and of how many passages they are.
@@ -52,9 +54,11 @@ def measure(report: Report, *, quick: bool, sizes: Sequence[int] = ()) -> None:
     before: tuple[int, dict[str, _Figure]] | None = None
     for passages in sorted(sizes) or [SMALLEST]:
         figures: dict[str, _Figure] = {}
-        made = sessions.make(passages, _QUESTIONS)
-        rounds = 1 if quick else _ROUNDS
-        for figure in itertools.chain(_sqlite(made, passages, rounds), _postgres(report, made.questions, rounds)):
+        made = sessions.make(passages, _FEW_QUESTIONS if quick else _QUESTIONS)
+        rounds, hooks = (1, _FEW_HOOKS) if quick else (_ROUNDS, _HOOKS)
+        for figure in itertools.chain(
+            _sqlite(made, passages, rounds, hooks), _postgres(report, made.questions, rounds)
+        ):
             figures[figure.name] = figure
             report.add(_row(passages, figure, before))
         before = passages, figures
@@ -81,7 +85,7 @@ def _row(passages: int, figure: _Figure, before: tuple[int, dict[str, _Figure]] 
     )
 
 
-def _sqlite(made: sessions.Sessions, passages: int, rounds: int) -> Iterator[_Figure]:
+def _sqlite(made: sessions.Sessions, passages: int, rounds: int, hooks: int) -> Iterator[_Figure]:
     home, claude = DATA / "home-scale", DATA / "scale-claude"
     for folder in (home, claude):
         shutil.rmtree(folder, ignore_errors=True)
@@ -102,7 +106,7 @@ def _sqlite(made: sessions.Sessions, passages: int, rounds: int) -> Iterator[_Fi
     yield _Figure("text", made.size, megabytes, compared=f"{made.files:,} documents")
     yield _Figure("size of the index", _size(home), megabytes)
     yield from _asked("ask by words, cold", environ, made.questions, rounds, (_WORDS_S, _MEMORY), ("--mode", "lex"))
-    yield from _hook(environ, home, claude)
+    yield from _hook(environ, home, claude, hooks)
     embedded = run([sys.executable, "-m", "bench.scaling.model", str(home)], environment(home))
     os.sync()
     chunks = embedded.answer()["chunks"]
@@ -192,10 +196,10 @@ def _asked(
         yield _Figure(f"{name}, memory", peak, megabytes, bars[1])
 
 
-def _hook(environ: dict[str, str], home: Path, claude: Path) -> Iterator[_Figure]:
+def _hook(environ: dict[str, str], home: Path, claude: Path, hooks: int) -> Iterator[_Figure]:
     """A session that grew by a turn of 20 KB, indexed by the hook, as a person waits for it."""
     taken: list[float] = []
-    for number in range(_HOOKS):
+    for number in range(hooks):
         session = Session(claude, f"0eeeeeee-0000-4000-8000-{number:012}")
         session.append(1_000, "begun")
         run([*program(), "hook", "stop"], environ, stdin=session.payload())
