@@ -20,6 +20,7 @@ from core.home import Home, private_process
 from tests.examples import QUICK, THOROUGH
 from tests.forking import Forks
 from tests.full_text import databases, faults
+from tests.ordering import SLOWEST, spread
 
 if TYPE_CHECKING:
     from bench.postgres import Server
@@ -70,6 +71,18 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the workers start with the slowest tests."""
+    slow: dict[str, list[pytest.Item]] = {name: [] for name in SLOWEST}
+    rest: list[pytest.Item] = []
+    for item in items:
+        group = slow.get(item.nodeid.partition("::")[0]) if item.get_closest_marker("long") else None
+        (rest if group is None else group).append(item)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = spread([group for group in slow.values() if group], rest, workers)
 
 
 _NUMBERS = itertools.count()
