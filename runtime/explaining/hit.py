@@ -146,7 +146,9 @@ def _asked(home: Home, config: Config, question: str, limit: int, own: bool) -> 
 
 def _filtered(config: Config, row: Row, span: Span | None, only_when: bool) -> str:
     """Return why the document may not answer at all, or ""."""
-    if row.collection not in config.asked:
+    # What others share under a name that is new here is asked like any other.
+    is_new = row.owner and row.collection not in config.collections
+    if row.collection not in config.asked and not is_new:
         if row.collection not in config.collections:
             return f"its collection {row.collection!r} is not in the configuration"
         return f"its collection {row.collection!r} is asked only by name: brain ask -c {row.collection} …"

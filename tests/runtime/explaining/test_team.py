@@ -117,6 +117,16 @@ def test_explain_says_why_a_members_document_does_not_appear(team: Team) -> None
     assert team.explain("team://mira/brain/none.md", "walrus")["verdict"] == "not_indexed"
 
 
+def test_a_members_document_of_a_collection_that_is_new_here_is_explained_as_it_is_asked(
+    postgres: Server, tmp_path: Path
+) -> None:
+    team = Team(postgres, tmp_path)
+    with team.space.superuser() as root:
+        root.execute("UPDATE units SET collection = 'elsewhere'")
+    found = team.explain("team://mira/elsewhere/a.md", "walrus cache")
+    assert (found["verdict"], found["rank"]) == ("answers", 1)
+
+
 def test_without_the_server_an_own_hit_is_explained_and_what_is_missing_is_said(team: Team) -> None:
     found = team.explain("c.md", "walrus cache", _NOWHERE)
     assert (found["rank"], found["freshness"]["team"]["missing"]) == (1, "the team's server cannot be reached")
