@@ -64,11 +64,12 @@ def test_what_is_forgotten_is_read_back_by_no_member(space: Space, member: Homes
     assert not any("zircon" in seen.lower() or "goes" in seen for seen in after.values())
     assert all("amber" in seen for seen in after.values())
     with space.superuser() as root:
+        version = root.info.server_version
         held = root.execute("SELECT documents, passages FROM units").fetchone()
         assert held == (1, 1)
         assert "zircon" not in str(root.execute("SELECT * FROM terms").fetchall())
     # Members may vacuum from version 17 on.
-    assert not any("next VACUUM" in each for each in outcome["beyond"])
+    assert any("next VACUUM" in each for each in outcome["beyond"]) == (version < 170_000)
 
 
 def test_a_server_that_is_away_forgets_with_the_next_push(space: Space, member: Homes, brain: Brain) -> None:
