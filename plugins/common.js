@@ -30,3 +30,10 @@ function ask(verb, input, options = ["--form", "camel"]) {
   });
 }
 
+function guard(session, cwd, tool, input) {
+  const file = input?.file_path ?? input?.filePath;
+  const entered = file === undefined ? input : { ...input, file_path: file };
+  const about = { session_id: session, cwd, hook_event_name: "PreToolUse" };
+  return ask("guard", { ...about, tool_name: tool, tool_input: entered });
+}
+

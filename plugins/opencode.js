@@ -1,5 +1,6 @@
 export const Brain = async ({ directory }) => {
   const started = new Set();
+  const lines = new Map();
   return {
     "chat.message": async (input, output) => {
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic);
@@ -15,6 +16,16 @@ export const Brain = async ({ directory }) => {
       if (text && texts.length) {
         output.parts.push({ ...texts[0], id: `${texts[0].id}b`, text, synthetic: true });
       }
+    },
+    // Only a result can carry text to the model, so the line waits for it.
+    "tool.execute.before": async (input, output) => {
+      const line = await guard(input.sessionID, directory, input.tool, output.args);
+      if (line) lines.set(input.callID, line);
+    },
+    "tool.execute.after": async (input, output) => {
+      const line = lines.get(input.callID);
+      lines.delete(input.callID);
+      if (line && typeof output.output === "string") output.output += `\n\n${line}`;
     },
   };
 };

@@ -1,7 +1,7 @@
 """Real coding agents against models on loopback, each in a user's folder of its own: what was the model given?
 
-Found in ``BRAIN_REAL_AGENTS`` (a folder of npm with ``node_modules/.bin``), else on the PATH. Tests that need one are
-skipped where it is not there.
+Found in ``BRAIN_REAL_AGENTS`` (folders of npm with ``node_modules/.bin``, or of Python with ``bin``), else on the PATH.
+Tests that need one are skipped where it is not there.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _FOREIGN = (
     "GITHUB",
     "GH_",
     "BRAIN_",
+    "HERMES_",
+    "PI_",
     "XDG_",
 )
 
@@ -40,10 +42,11 @@ _FOREIGN = (
 def program(name: str) -> str:
     """The place of an agent's real program; skips the test where there is none."""
     folders = os.environ.get("BRAIN_REAL_AGENTS") or ""
-    search = ":".join([*(f"{each}/node_modules/.bin" for each in folders.split(":") if each), os.environ["PATH"]])
+    places = [f"{each}/{bin}" for each in folders.split(":") if each for bin in ("node_modules/.bin", "bin")]
+    search = ":".join([*places, os.environ["PATH"]])
     found = shutil.which(name, path=search)
     if found is None:
-        pytest.skip(f"no real {name}: not on the PATH, and BRAIN_REAL_AGENTS names no folder of npm with it")
+        pytest.skip(f"no real {name}: not on the PATH, and BRAIN_REAL_AGENTS names no folder with it")
     return found
 
 

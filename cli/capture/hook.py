@@ -21,8 +21,8 @@ _FORM = Option(
     "--form",
     metavar="FORM",
     default="nested",
-    choices=("nested", "camel", "snake", "text"),
-    help="how the agent reads the answer: nested (Claude Code), camel, snake, text",
+    choices=("nested", "camel", "snake", "context", "text"),
+    help="how the agent reads the answer: nested (Claude Code), camel, snake, context, text",
 )
 
 COMMAND = Command(
@@ -61,15 +61,23 @@ COMMAND = Command(
     ),
 )
 
-# The name here → the names elsewhere: camelCase is Copilot's, conversation_id Cursor's.
+# The name here → the names elsewhere: camelCase is Copilot's, conversation_id Cursor's, event Crush's.
 _NAMES = {
     "session_id": ("sessionId", "sessionID", "conversation_id"),
     "transcript_path": ("transcriptPath",),
     "prompt": ("initialPrompt",),
-    "hook_event_name": ("hookEventName",),
+    "hook_event_name": ("hookEventName", "event"),
 }
-# Names of events elsewhere: Gemini CLI's, Copilot's, Cursor's.
-_EVENTS = {"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "agentStop": "Stop", "stop": "Stop"}
+# Names of events elsewhere: Gemini CLI's, Copilot's, Cursor's, Hermes's.
+_EVENTS = {
+    "BeforeAgent": "UserPromptSubmit",
+    "AfterAgent": "Stop",
+    "agentStop": "Stop",
+    "stop": "Stop",
+    "pre_llm_call": "UserPromptSubmit",
+}
+# The key of the answer in forms that have one key.
+_KEYS = {"camel": "additionalContext", "snake": "additional_context", "context": "context"}
 # Events of a hook for which the agent gave none.
 _OWN_EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 # The events that the installed hooks answer to; telemetry names no other, since any text may come on stdin.
@@ -160,6 +168,9 @@ def understood(given: Mapping[str, Any]) -> dict[str, Any]:
     roots = given.get("workspace_roots")  # Cursor's
     if "cwd" not in found and isinstance(roots, list) and roots:
         found["cwd"] = roots[0]
+    extra = given.get("extra")  # Hermes's
+    if "prompt" not in found and isinstance(extra, dict) and "user_message" in extra:
+        found["prompt"] = extra["user_message"]
     prompt = found.get("prompt")
     if isinstance(prompt, list):  # parts of a message, as Kimi gives them
         texts = [part.get("text") for part in prompt if isinstance(part, dict)]
@@ -175,7 +186,7 @@ def answer(form: str, verb: str, given: Mapping[str, Any], text: str) -> str:
 
     Args:
         form: ``nested`` is Claude Code's, ``camel`` Copilot's and our plugins', ``snake`` Cursor's,
-            ``text`` is for agents that add what a hook prints as it is.
+            ``context`` that of Hermes and Crush, ``text`` is for agents that add what a hook prints as it is.
         verb: the hook, whose event is named if the input names none.
         given: the hook's input as the agent gave it.
         text: the context to add.
@@ -184,8 +195,8 @@ def answer(form: str, verb: str, given: Mapping[str, Any], text: str) -> str:
 
     if form == "text":
         return text + "\n"
-    if form in ("camel", "snake"):
-        return json.dumps({"additionalContext" if form == "camel" else "additional_context": text}) + "\n"
+    if form in _KEYS:
+        return json.dumps({_KEYS[form]: text}) + "\n"
     event = given.get("hook_event_name")
     named = event if isinstance(event, str) and event else _OWN_EVENTS.get(verb, "")
     return json.dumps({"hookSpecificOutput": {"hookEventName": named, "additionalContext": text}}) + "\n"

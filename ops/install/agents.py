@@ -217,7 +217,6 @@ AGENTS = (
             _plugin("{XDG_CONFIG_HOME:~/.config}/opencode/plugins/brain.js", "opencode.js"),
         ),
         "https://opencode.ai/docs/plugins, /docs/mcp-servers, /docs/skills",
-        "no guard",
     ),
     Agent(
         "pi",
@@ -225,11 +224,11 @@ AGENTS = (
         ("pi",),
         ("{PI_CODING_AGENT_DIR:~/.pi/agent}",),
         (
+            _mcp("{PI_CODING_AGENT_DIR:~/.pi/agent}/mcp.json", shape="direct"),
             _skills(),
             _plugin("{PI_CODING_AGENT_DIR:~/.pi/agent}/extensions/brain.js", "pi.js"),
         ),
-        "https://pi.dev/docs: extensions.md, skills.md of the package",
-        "no MCP, by Pi's design; no guard",
+        "https://pi.dev/docs: extensions.md, mcp.md, skills.md of the package",
     ),
     Agent(
         "openclaw",
@@ -320,8 +319,9 @@ AGENTS = (
             ),
             _skills("{CLINE_DIR:~/.cline}/skills"),
         ),
-        "https://docs.cline.bot/mcp/configuring-mcp-servers, /features/skills",
-        _NO_HOOKS,
+        "https://docs.cline.bot/mcp/configuring-mcp-servers, /features/skills, /customization/hooks",
+        # Seen in 3.0.65: the files of hooks run aside, and a plugin was not started within Cline's four seconds.
+        "no recall: a hook of a prompt cannot add to the context; no guard",
     ),
     Agent(
         "roo",
@@ -342,9 +342,12 @@ AGENTS = (
         "Kilo Code",
         ("kilo", "kilocode"),
         ("{XDG_CONFIG_HOME:~/.config}/kilo", "{editors:globalStorage/kilocode.kilo-code}"),
-        (_mcp("{XDG_CONFIG_HOME:~/.config}/kilo/kilo.json|kilo.jsonc", "mcp", shape="array"), _skills()),
+        (
+            _mcp("{XDG_CONFIG_HOME:~/.config}/kilo/kilo.json|kilo.jsonc", "mcp", shape="array"),
+            _skills(),
+            _plugin("{XDG_CONFIG_HOME:~/.config}/kilo/plugins/brain.js", "opencode.js"),
+        ),
         "https://kilo.ai/docs/automate/mcp/using-in-kilo-code, /docs/customize/skills",
-        "no recall, no guard",
     ),
     Agent(
         "windsurf",
@@ -366,9 +369,10 @@ AGENTS = (
         (
             _mcp("{XDG_CONFIG_HOME:~/.config}/crush/crush.json", "mcp", shape="stdio"),
             _skills("{XDG_CONFIG_HOME:~/.config}/crush/skills"),
+            _hooks("{XDG_CONFIG_HOME:~/.config}/crush/crush.json", {"PreToolUse": "guard --form context"}, flat=True),
         ),
-        "https://github.com/charmbracelet/crush: README.md, docs/config/README.md",
-        f"{_NO_HOOKS}; crush.json is the older form, which Crush reads in addition to crushrc",
+        "https://github.com/charmbracelet/crush: README.md, docs/config/README.md, docs/hooks/README.md",
+        "no recall: no hook adds to a prompt; crush.json is the older form, which Crush reads in addition to crushrc",
     ),
     Agent(
         "droid",
@@ -445,9 +449,19 @@ AGENTS = (
         (
             _mcp("{HERMES_HOME:~/.hermes}/config.yaml", "mcp_servers", form="yaml"),
             _skills("{HERMES_HOME:~/.hermes}/skills"),
+            Wiring(
+                RECALL,
+                "{HERMES_HOME:~/.hermes}/config.yaml",
+                "yaml",
+                ("hooks", "pre_llm_call"),
+                "yaml_hooks",
+                {"events": {"pre_llm_call": "prompt --form context"}},
+            ),
         ),
-        "https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp, /features/skills",
-        _NO_HOOKS,
+        "https://hermes-agent.nousresearch.com/docs/user-guide/features/mcp, /features/skills, /features/hooks",
+        # Seen in the source of 0.19.0: the answer of pre_tool_call can block a call, and nothing else.
+        "no recall at the start of a session; no guard: a hook before a call cannot add to the context",
+        "start Hermes once in a terminal and allow the hook: it runs none before",
     ),
 )
 BY_NAME = {agent.name: agent for agent in AGENTS}

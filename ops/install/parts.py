@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from core.files import read_or_none
@@ -89,6 +90,18 @@ def _toml_hooks(home: Home, wiring: Wiring) -> str:
     return "\n".join(blocks)
 
 
+def _yaml_hooks(home: Home, wiring: Wiring) -> str:
+    """Return Hermes's form: event → a list of commands, which it starts without a shell."""
+    variables = [f"{name}={value}" for name, value in program.environment(home).items()]
+    lines = []
+    for event, words in wiring.options["events"].items():
+        line = shlex.join(
+            [*(["/usr/bin/env", *variables] if variables else []), *program.command(), "hook", *words.split()]
+        )
+        lines += [f"  {event}:", f"    - command: {_dumps(line)}", f"      timeout: {_TIMEOUT_S}"]
+    return "\n".join(lines)
+
+
 def _copilot(home: Home, wiring: Wiring) -> str:
     events = {
         event: [{"type": "command", "bash": line, "timeoutSec": _TIMEOUT_S}]
@@ -138,10 +151,13 @@ SHAPES: dict[str, Callable[[Home, Wiring], Any]] = {
     "stdio": lambda home, _: {"type": "stdio", **_server(home)},
     "local": lambda home, _: {"type": "local", **_server(home), "tools": ["*"]},
     "named": lambda home, _: {"name": "brain", **_server(home)},
+    # Pi declares no tool of a server to the model unless told.
+    "direct": lambda home, _: {**_server(home), "toolExposure": {"brain_ask": "direct"}},
     "array": _array,
     "goose": _goose,
     "hooks": _hooks,
     "toml_hooks": _toml_hooks,
+    "yaml_hooks": _yaml_hooks,
     "copilot": _copilot,
     "plugin": _plugin,
     "rule": _rule,

@@ -42,6 +42,7 @@ def test_any_input_is_understood_without_an_error(entered: dict[str, Any]) -> No
         ("nested", {"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "a\nb"}}),
         ("camel", {"additionalContext": "a\nb"}),
         ("snake", {"additional_context": "a\nb"}),
+        ("context", {"context": "a\nb"}),
     ],
 )
 def test_an_answer_is_one_line_in_the_agents_form(form: str, answer: dict[str, Any]) -> None:
@@ -54,3 +55,13 @@ def test_an_event_without_a_name_is_named_and_text_is_text() -> None:
     line = hook.answer("nested", "session-start", {}, "a")
     assert json.loads(line)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert hook.answer("text", "prompt", {}, "a") == "a\n"
+
+
+def test_the_prompt_of_hermes_is_found_in_its_extra_fields() -> None:
+    given = {"hook_event_name": "pre_llm_call", "session_id": "s", "cwd": "/w", "extra": {"user_message": "where"}}
+    found = hook.understood(given)
+    assert (found["prompt"], found["hook_event_name"]) == ("where", "UserPromptSubmit")
+
+
+def test_the_event_of_crush_is_known_by_its_short_name() -> None:
+    assert hook.understood({"event": "PreToolUse", "tool_name": "bash"})["hook_event_name"] == "PreToolUse"

@@ -63,6 +63,20 @@ def wire(brain: Brain, agent: RealAgent, name: str) -> None:
     assert {row["outcome"] for row in rows} == {"wired"}, rows
 
 
+def for_opencode(agent: RealAgent) -> str:
+    """Return OpenCode's settings with the model on loopback."""
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": agent.api.url, "apiKey": "any"}}
+    return json.dumps({"provider": {"test": {**provider, "models": {MODEL: {}}}}, "model": f"test/{MODEL}"})
+
+
+def for_pi(agent: RealAgent) -> tuple[str, ...]:
+    """Write Pi's table of models, and return the options that choose the model on loopback."""
+    model = {"id": MODEL, "name": MODEL}
+    provider = {"baseUrl": agent.api.url, "api": "openai-completions", "apiKey": "any", "models": [model]}
+    agent.write(".pi/agent/models.json", json.dumps({"providers": {"test": provider}}))
+    return ("-p", "--provider", "test", "--model", MODEL)
+
+
 def is_remembered(home: Home, words: str = PROMPT) -> bool:
     """Return True once the agent's own session is a document, which the hook of a turn's end has a child make."""
     return eventually(lambda: any(words in path.read_text("utf-8") for path in Path(home.path("brain")).glob("*.md")))
@@ -115,9 +129,7 @@ def test_qwen_code_gives_its_model_the_memory_the_tools_and_the_skills(start: St
 
 def test_opencode_gives_its_model_the_memory_the_tools_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
     agent = start("opencode")
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": agent.api.url, "apiKey": "any"}}
-    config = {"provider": {"test": {**provider, "models": {MODEL: {}}}}, "model": f"test/{MODEL}"}
-    agent.write(".config/opencode/opencode.json", json.dumps(config))
+    agent.write(".config/opencode/opencode.json", for_opencode(agent))
     wire(brain, agent, "opencode")
     done = agent.run("run", PROMPT, OPENCODE_DISABLE_AUTOUPDATE="1", OPENCODE_DISABLE_MODELS_FETCH="1")
     assert "hello there" in done.stdout, done.stdout + done.stderr
@@ -127,17 +139,16 @@ def test_opencode_gives_its_model_the_memory_the_tools_and_the_skills(start: Sta
     assert "brain-ask" in agent.given()
 
 
-def test_pi_gives_its_model_the_memory_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
+def test_pi_gives_its_model_the_memory_the_tools_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
     agent = start("pi")
-    model = {"id": MODEL, "name": MODEL}
-    provider = {"baseUrl": agent.api.url, "api": "openai-completions", "apiKey": "any", "models": [model]}
-    agent.write(".pi/agent/models.json", json.dumps({"providers": {"test": provider}}))
+    options = for_pi(agent)
     wire(brain, agent, "pi")
-    done = agent.run("-p", "--provider", "test", "--model", MODEL, PROMPT)
+    done = agent.run(*options, PROMPT)
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
     assert is_remembered(home)
+    assert "brain_ask" in agent.given()
     assert "brain-ask" in agent.given()
 
 
@@ -219,5 +230,42 @@ def test_claude_code_tells_its_model_what_the_memory_holds_of_a_command(start: S
     agent.call = ("Bash", {"command": FORBIDDEN, "description": "x"})
     more = {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": agent.api.url.removesuffix("/v1")}
     done = agent.run("-p", "please proceed", "--allowedTools", "Bash", DISABLE_AUTOUPDATER="1", **more)
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert GUARDED in agent.given(), done.stderr
+
+
+def test_hermes_gives_its_model_the_memory_the_tools_and_the_skills(start: Start, brain: Brain, home: Home) -> None:
+    agent = start("hermes")
+    model = {"default": MODEL, "provider": "custom", "base_url": agent.api.url, "api_key": "any"}
+    agent.write(".hermes/config.yaml", f"# mine\n{yaml.safe_dump({'model': model})}")
+    wire(brain, agent, "hermes")
+    # A person allows the hook at the terminal; the option stands for that.
+    done = agent.run("chat", "-q", PROMPT, "--accept-hooks")
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert MEMORY in agent.given(), done.stderr
+    assert by_prompt(home)
+    assert "brain_ask" in agent.given()
+    assert "brain-ask" in agent.given()
+
+
+def test_opencode_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain) -> None:
+    agent = start("opencode")
+    agent.write(".config/opencode/opencode.json", for_opencode(agent))
+    forbids(brain, agent)
+    wire(brain, agent, "opencode")
+    agent.call = ("bash", {"command": FORBIDDEN, "description": "x"})
+    offline = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    done = agent.run("run", "please proceed", **offline)
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert GUARDED in agent.given(), done.stderr
+
+
+def test_pi_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain) -> None:
+    agent = start("pi")
+    options = for_pi(agent)
+    forbids(brain, agent)
+    wire(brain, agent, "pi")
+    agent.call = ("bash", {"command": FORBIDDEN})
+    done = agent.run(*options, "please proceed")
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert GUARDED in agent.given(), done.stderr
