@@ -34,6 +34,8 @@ _SEEN_S = 86_400
 _TCP = {"tcp_user_timeout": 30_000, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # Seconds that a statement of a writing connection may take: a batch takes less than one.
 _STATEMENT_S = 60.0
+# A machine that fell asleep in a transaction keeps its rows from the member's other machines for so long.
+_GONE_MS = 300_000
 # The version of libpq from which on a client can refuse a kind of password.
 _REQUIRES_AUTH = 160_000
 
@@ -134,6 +136,8 @@ def _open(engine: Engine, until: float, *, read_only: bool, statement_s: Callabl
         _enter(connection, engine.space)
         if read_only:
             connection.execute("SET default_transaction_read_only = on")
+        else:
+            connection.execute(f"SET idle_in_transaction_session_timeout = {_GONE_MS}")
         connection.allow(statement_s())
         connection.until = float("inf")
 

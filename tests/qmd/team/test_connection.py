@@ -110,6 +110,11 @@ def test_a_reader_cannot_write_and_is_stopped_at_its_deadline(space: Space) -> N
         assert isinstance(failures.translated(late.value), EngineTimeout)
 
 
+def test_a_writer_that_is_gone_in_a_transaction_holds_up_others_for_minutes_only(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        assert mira.execute("SHOW idle_in_transaction_session_timeout").fetchone() == ("5min",)
+
+
 def test_a_wrong_password_is_named_and_not_shown(space: Space) -> None:
     space.passfile.write_text("*:*:*:*:hunter2-wrong\n")
     with pytest.raises(EngineMissing, match="name or password") as refused:

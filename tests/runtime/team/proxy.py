@@ -78,4 +78,6 @@ class Proxy:
         """Stop listening, and break what is open."""
         for each in (self._listener, *self._open):
             with contextlib.suppress(OSError):
-                each.close()
+                # Without this, the other end hears nothing while a thread waits for bytes.
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()

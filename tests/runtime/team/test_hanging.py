@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,16 +32,18 @@ _SHORT_S = 0.3
 _MOST = 80
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("qmd.team.connection._STATEMENT_S", "qmd.team.bounded._GRACE_S"):
-        monkeypatch.setattr(name, _SHORT_S)
-    monkeypatch.setattr(pushing, "CONNECT_S", 1.0)
-    monkeypatch.setattr(members, "CONNECT_S", 1.0)
-    monkeypatch.setattr(forgetting, "CONNECT_S", 1.0)
-    monkeypatch.setattr(team, "_CONNECT_S", 1.0)
-    for module, name in ((pushing, "_TEND_S"), (members, "_EXPEL_S"), (forgetting, "_VACUUM_S")):
-        monkeypatch.setattr(module, name, _SHORT_S)
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Wait for the server for a third of a second only: it hangs, and what is not tried here has all its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("qmd.team.connection._STATEMENT_S", "qmd.team.bounded._GRACE_S"):
+            patch.setattr(name, _SHORT_S)
+        for module, name in ((pushing, "CONNECT_S"), (members, "CONNECT_S"), (forgetting, "CONNECT_S")):
+            patch.setattr(module, name, 1.0)
+        patch.setattr(team, "_CONNECT_S", 1.0)
+        for module, name in ((pushing, "_TEND_S"), (members, "_EXPEL_S"), (forgetting, "_VACUUM_S")):
+            patch.setattr(module, name, _SHORT_S)
+        yield
 
 
 class Hanging:
@@ -63,7 +66,8 @@ class Hanging:
             self._file.write_text(self._there.replace(self._space.dsn("mira"), dsn))
             begun, raised = time.monotonic(), None
             try:
-                act()
+                with _impatient():
+                    act()
             except BrainError as error:
                 raised = error
             finally:
