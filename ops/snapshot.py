@@ -25,7 +25,7 @@ from core.home import CORPUS, FILES, PRIVATE_FILE, RECORDS, Home, is_collection_
 from core.sqlite import connect
 from core.tombstones import FILE as TOMBSTONES
 from ingest import registry
-from ingest.archive import archive, resuming
+from ingest.archive import archive, keeping
 from ingest.archive.verifier import broken
 from ingest.pipeline import remade
 
@@ -40,7 +40,7 @@ RAW = "raw"
 SOURCES = join("state", "sources.sqlite")
 FORGETTING = "forgetting.json"
 # Below state/: unfinished work, copies of other programs' databases, caches, and the key to this machine's servers.
-NOT_KEPT = ("scratch", "copies", "work", "config.cache", resuming.FOLDER, access_token.NAME)
+NOT_KEPT = ("scratch", "copies", "work", "config.cache", keeping.STATES, access_token.NAME)
 _TRIES = 3
 _BUSY_MS = 30_000
 _COMPANIONS = ("-wal", "-shm", "-journal")

@@ -5,10 +5,12 @@ The archive is opened when the first file is read: a run with nothing to read pa
 
 from __future__ import annotations
 
+import contextlib
 import os
-from os.path import join
+from os.path import basename, isdir, join
 
 from core.errors import BrainError
+from core.version import REDACTION
 from ingest.policy.exclusions import Policy, Withholding
 
 TYPE_CHECKING = False
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from ingest.raw.store import RawFile, SourceFile
     from ingest.source import Settings
 
+# Below ``state/``: what parsers knew at the end of journals that grow.
+STATES = "resume"
 _OFF = "off"
 
 
@@ -82,12 +86,33 @@ class Keeping(Withholding):
     def resume_point(
         self, file: RawFile, lines: Records, recorder: Recorder | None, reading: Reading
     ) -> ResumePoint | None:
-        """Return where the reading of a journal goes on; None for a run that reads everything anew."""
+        """Return where the reading of a journal goes on; None for a run that reads everything again."""
         if self._checks:
             return None
         from ingest.archive.resuming import ResumePoint
 
-        return ResumePoint(self._home, self._source, file, lines, recorder, reading)
+        return ResumePoint(self.states(), self._source, file, lines, recorder, reading)
+
+    def states(self) -> str:
+        """Return the folder of the parsers' states that were written under the present policy and exclusions."""
+        import hashlib
+
+        rules = f"{REDACTION} {self.rules.fingerprint}".encode("utf-8", "surrogatepass")
+        return join(self._home.state, STATES, hashlib.sha256(rules).hexdigest()[:16])
+
+    def drop_outdated_states(self) -> None:
+        """Delete the states that hold what the present policy or exclusions may leave out. Raises OSError."""
+        folder = join(self._home.state, STATES)
+        if not isdir(folder):
+            return
+        import shutil
+
+        present = basename(self.states())
+        for name in os.listdir(folder):
+            if name != present:
+                with contextlib.suppress(FileNotFoundError):  # another source's run was first
+                    path = join(folder, name)
+                    shutil.rmtree(path) if isdir(path) else os.unlink(path)
 
     def older(self, path: str) -> list[Entry]:
         """Return the archived versions of a file from before it said less: the newest first."""

@@ -1,7 +1,8 @@
 """Where the reading of a growing journal goes on: what its parser knew after the last whole line.
 
 A tool appends to its journal all day, and each reading would parse it from the start. Instead the state of the parser
-is kept in ``state/resume/``, a file a journal, and the next reading parses the lines that came since. The result is
+is kept in a folder of the home (``Keeping.states``), a file a journal, and the next reading parses the lines that came
+since. The result is
 that of a reading from the start, because the state is used only if
 
 - the journal still begins with the bytes that were read: their SHA-256 is computed again;
@@ -9,8 +10,8 @@ that of a reading from the start, because the state is used only if
 - the same code wrote the state (``_mark``).
 
 Otherwise the journal is read from the start. The files are a cache: one that is damaged, old or gone costs time alone.
-Records are redacted before a parser sees them, so no state holds a secret; it holds what the documents hold, so
-forgetting deletes the folder.
+Records are redacted before a parser sees them, so a state holds what the documents of its policy hold: a state that
+does not fit is deleted, a run deletes those of other policies and exclusions, and forgetting deletes all.
 """
 
 from __future__ import annotations
@@ -26,20 +27,17 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from core.files import read_or_none, write_atomic
-from core.version import DOCUMENT, PARSER, REDACTION, VERSION
+from core.version import DOCUMENT, PARSER, VERSION
 from ingest.session.session import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.home import Home
     from ingest.archive.recording import Recorder
     from ingest.pipeline.reading import Journal, Reading
     from ingest.raw.records import Records
     from ingest.raw.store import RawFile
 
-# Below ``state/``.
-FOLDER = "resume"
 # Journals whose state is kept, those that were read last: nobody works in more sessions at once.
 _MOST = 16
 # A state is written after each so many bytes: fewer are parsed in the time that writing one takes.
@@ -63,7 +61,7 @@ class ResumePoint:
     """One journal's reading: ``resume`` before its records are added, ``note`` after the last, ``end`` after it.
 
     Args:
-        home: the brain.
+        folder: where states are kept.
         source: the name of the source.
         file: the open journal, not compressed.
         records: its lines.
@@ -72,10 +70,10 @@ class ResumePoint:
     """
 
     def __init__(
-        self, home: Home, source: str, file: RawFile, records: Records, recorder: Recorder | None, reading: Reading
+        self, folder: str, source: str, file: RawFile, records: Records, recorder: Recorder | None, reading: Reading
     ) -> None:
         name = hashlib.sha256(os.fsencode(f"{source}\0{reading.path}")).hexdigest()[:32]
-        self._path = join(home.state, FOLDER, name)
+        self._path = join(folder, name)
         self._file, self._records, self._recorder, self._reading = file, records, recorder, reading
         # How many bytes the kept state is of; the state to be kept.
         self._held = 0
@@ -84,14 +82,17 @@ class ResumePoint:
     def resume(self, made: Journal) -> None:
         """Give ``made``, a journal without records, and the reading the kept state, and leave out the lines it is of.
 
-        Changes nothing if the state does not fit the file. Raises OSError if the file cannot be read.
+        A state that does not fit the file is deleted: it may hold what the file, or the present policy, leaves out.
+        Raises OSError if the file cannot be read.
         """
         self._mark = _mark(made)
         held = self._load() if self._mark else None
         if held is None:
+            _remove(self._path)
             return
         consumed, digest, lines, recorded, fields, state = held
         if consumed > self._reading.size or not vars(made).keys() >= state.keys():
+            _remove(self._path)
             return
         stream = self._file.lines
         head, hashed = _hashed(stream.read, consumed)
@@ -99,6 +100,7 @@ class ResumePoint:
         if is_same and self._recorder is not None:
             is_same = recorded is not None and self._recorder.go_on(recorded, digest, hashed)
         if not is_same:
+            _remove(self._path)
             stream.seek(0)
             return
         self._held = consumed
@@ -157,7 +159,7 @@ class ResumePoint:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads a state: makes parsers, sessions, events and plain values, and calls nothing else."""
+    """Reads a state: finds the classes of parsers, sessions, events and plain values, and no others."""
 
     def __init__(self, data: bytes, reading: Reading) -> None:
         super().__init__(io.BytesIO(data))
@@ -167,7 +169,9 @@ class _Unpickler(pickle.Unpickler):
         if (module, name) == (__name__, _this_reading.__name__):
             return lambda: self._reading
         found = getattr(sys.modules.get(module), name, None)
-        if isinstance(found, type) and (module.startswith(_PACKAGES) or (module, name) in _OTHERS):
+        # A module of ours also has the classes that it imports: a state names each by the module that defines it.
+        is_own = module.startswith(_PACKAGES) and getattr(found, "__module__", "") == module
+        if isinstance(found, type) and (is_own or (module, name) in _OTHERS):
             return found
         raise pickle.UnpicklingError(f"{module}.{name}")
 
@@ -201,7 +205,7 @@ def _mark(made: Journal) -> bytes:
         except OSError:
             return b""
         stamps.append(f"{name} {status.st_size} {status.st_mtime_ns}")
-    versions = (VERSION, PARSER, DOCUMENT, REDACTION, *sys.version_info[:2])
+    versions = (VERSION, PARSER, DOCUMENT, *sys.version_info[:2])
     return " ".join((*map(str, versions), *stamps)).encode()
 
 

@@ -105,6 +105,8 @@ def run(
         state = State(home)
         try:
             stale = state.expire(source_name, keeping.mark()) or everything
+            if not from_archive:
+                own.drop_outdated_states()
             files = back.files if from_archive else source.discover(places)
             known = with_hidden(state.files(source_name), files)
             readable = [file for file in files if not file.skip]

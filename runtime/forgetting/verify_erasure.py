@@ -28,7 +28,7 @@ from core.git import run as run_git
 from core.home import CORPUS, LOCAL, RECORDS, Home
 from core.tombstones import Tombstones
 from ingest import forgetting, registry
-from ingest.archive import resuming
+from ingest.archive.keeping import STATES
 from ingest.pipeline import pulse
 from runtime import distill_queue
 
@@ -173,7 +173,7 @@ def scrub(home: Home, documents: list[tuple[str, str]], probes: list[bytes], uni
     """
     for place, _, _ in os.walk(home.root):
         sweep_temporaries(place)
-    if os.path.isdir(states := join(home.state, resuming.FOLDER)):
+    if os.path.isdir(states := join(home.state, STATES)):
         shutil.rmtree(states)  # a cache of parsers' states: which of them hold the text is not looked for
     uris = {f"qmd://{collection}/{path}" for collection, path in documents}
     names = {(collection, path) for collection, path in documents}

@@ -41,6 +41,7 @@ class Reader:
 
         step = self.step if self._resumes else 1 << 60
         keeping = Keeping(self.home, self._source.name, self.settings)
+        keeping.drop_outdated_states()
         try:
             with patch.object(resuming, "STEP", step), patch.object(Records, "go_on", go_on):
                 *_, reading = self._source.parse(str(self._path), keeping)

@@ -17,6 +17,7 @@ from core.errors import BadInput, LockContention
 from core.home import Home
 from ingest import forgetting
 from ingest.archive import archive, resuming
+from ingest.archive.keeping import STATES
 from qmd.index.store import open_index
 from runtime.asking import envelope
 from runtime.asking.documents import Selection
@@ -86,8 +87,8 @@ def test_what_parsers_knew_of_sessions_is_gone(home: Home, folder: Path, monkeyp
     with (folder / f"{SESSION}.jsonl").open("ab") as stream:
         stream.write(lines(Script(prefix="n").user("And now?")))
     run(home)
-    states = Path(home.state, resuming.FOLDER)
-    assert any(PHRASE.encode() in path.read_bytes() for path in states.iterdir())
+    states = Path(home.state, STATES)
+    assert any(PHRASE.encode() in path.read_bytes() for path in states.rglob("*") if path.is_file())
     assert gone(home, PHRASE).left == []
     assert not states.exists()
 

@@ -56,8 +56,8 @@ def test_a_file_that_grew_gives_what_a_new_file_gives(sample: Sample, tmp_path: 
         ends = list(itertools.accumulate(map(len, lines)))
         pieces = split(data, [*anywhere, *(ends[place % len(ends)] for place in between)])
         readers = [Reader(_home(tmp_path, numbers), sample.source, path, resumes=each) for each in (True, False)]
-        for resumed, anew in grow(path, pieces, *readers):
-            assert resumed == anew
+        for resumed, whole in grow(path, pieces, *readers):
+            assert resumed == whole
         ((whole,),) = grow(path, [data], Reader(_home(tmp_path, numbers), sample.source, path))
         assert whole["documents"] == resumed["documents"]
 
