@@ -54,7 +54,7 @@ class BoundedConnection(psycopg.Connection[Any]):
             yield
         finally:
             if not self.closed and self.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
-                self.allow(before)
+                self.allow(before - _GRACE_S)
 
     def allow(self, seconds: float) -> None:
         """Let each statement take so many seconds from now on, at the server as well."""
@@ -64,7 +64,7 @@ class BoundedConnection(psycopg.Connection[Any]):
 
 
 def _bounded(gen: Generator[Any, Any, _Answer], until: float) -> Generator[Any, Any, _Answer]:
-    """Pass on what a generator waits for, and end with EngineTimeout if nothing came until then."""
+    """Pass on what a generator waits for, and end with EngineTimeout if it is not done by then."""
     ready: Any = None
     while True:
         try:
@@ -73,6 +73,6 @@ def _bounded(gen: Generator[Any, Any, _Answer], until: float) -> Generator[Any, 
             answer: _Answer = done.value
             return answer
         ready = yield wanted
-        if not ready and time.monotonic() >= until:
+        if time.monotonic() >= until:
             gen.close()
             raise late()

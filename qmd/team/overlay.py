@@ -35,14 +35,15 @@ def lay(connection: apsw.Connection, documents: Iterable[tuple[Hit, str]]) -> No
     connection.pragma("query_only", False)
     try:
         connection.pragma("temp_store", "MEMORY")
-        for name in _TABLES:
-            connection.execute(f"CREATE TEMP TABLE team_{name} AS SELECT * FROM main.{name} WHERE false")
-        for hit, text in documents:
-            _add(connection, hit, text)
-        connection.execute("CREATE INDEX temp.team_actions ON team_brain_actions(document_id, number)")
-        for name in _TABLES:
-            both = f"SELECT * FROM main.{name} UNION ALL SELECT * FROM temp.team_{name}"
-            connection.execute(f"CREATE TEMP VIEW {name} AS {both}")
+        with connection:  # all of it or nothing
+            for name in _TABLES:
+                connection.execute(f"CREATE TEMP TABLE team_{name} AS SELECT * FROM main.{name} WHERE false")
+            for hit, text in documents:
+                _add(connection, hit, text)
+            connection.execute("CREATE INDEX temp.team_actions ON team_brain_actions(document_id, number)")
+            for name in _TABLES:
+                both = f"SELECT * FROM main.{name} UNION ALL SELECT * FROM temp.team_{name}"
+                connection.execute(f"CREATE TEMP VIEW {name} AS {both}")
     finally:
         connection.pragma("query_only", True)
 

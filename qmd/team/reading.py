@@ -96,7 +96,7 @@ class TeamStore:
         known: Collection[str] = (),
     ) -> None:
         self.connection, self.analyzer = connection, analyzer
-        self._without, self._evidence, self._known = without, evidence, known
+        self.without, self._evidence, self._known = without, evidence, known
         self._lock = threading.Lock()
         self._units: list[Unit] | None = None
         self.until = float("inf")
@@ -148,7 +148,7 @@ class TeamStore:
                 "SELECT id, owner, collection, trust, code_share, passages, extract(epoch FROM pushed_at)::bigint"
                 " FROM units WHERE owner <> %s AND documents > 0"
             )
-            self._units = [Unit(*row) for row in (read or self.rows)(query, self._without)]
+            self._units = [Unit(*row) for row in (read or self.rows)(query, self.without)]
         if filters is None or not filters.collections:
             return self._units
         more = filters.unnamed

@@ -256,8 +256,7 @@ def find(connection: apsw.Connection, config: Config, name: str) -> list[tuple[H
             if len(digits) < DOCID_DIGITS:
                 return []
             condition = "u.owner <> %s AND d.hash >= %s AND d.hash < %s ORDER BY d.id LIMIT %s"
-            member = config.engine.member if config.engine else ""
-            found = store.find(condition, member, digits, f"{digits}g", _SAME_DOCID)
+            found = store.find(condition, store.without, digits, f"{digits}g", _SAME_DOCID)
         texts: dict[str, Hit] = {}
         for hit in found:
             texts.setdefault(store.read(hit), hit)
