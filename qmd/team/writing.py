@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from qmd.team.bounded import BoundedConnection
 
 _EVERYBODY = f"{TEAM}:{TEAM}"
-# Limits of ``migrations/0003.sql``, in bytes; fields have their overhead as JSONB at the server.
+# Limits of ``migrations/0001.sql``, in bytes; fields have their overhead as JSONB at the server.
 MOST_TEXT = 32 * 2**20
 _MOST_PATH, _MOST_TITLE, _MOST_FIELDS = 2_000, 65_536, 512 * 1024
 # From this version on, the owner of a table can let others vacuum it.
