@@ -175,9 +175,9 @@ def _kept(scope: Scope, failures: list[Action]) -> list[Action]:
 
 
 def _identity(result: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what makes two results one: the same command, the same steps."""
+    """Return what makes two results one: the same command and steps of the same member."""
     steps = tuple(step["subject"] for step in result["steps"])
-    return (result["command"], result["project"], result["held"], steps)
+    return (result["command"], result["project"], result["held"], steps, result.get("owner"))
 
 
 def _worth(result: dict[str, Any]) -> tuple[bool, bool, bool, str]:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.postgres import Server, Space
-from core.config import Config, load
+from bench.postgres import Server
 from core.engine import Engine
 from core.errors import BadInput, EngineMissing
 from core.home import Home
@@ -28,30 +27,25 @@ from runtime.explaining.why import why
 from tests.conftest import Brain
 from tests.qmd.team.filling import fill
 from tests.runtime.index_fixture import Shelf
+from tests.runtime.two_members import NOWHERE, PATIENCE_S, PATIENT, Members
 from tests.web.site import Browser
 
 _DAY = 86_400
-_PATIENCE_S = 30.0
-_PATIENT = f"import runtime.asking.team as team; team._PATIENCE_S = {_PATIENCE_S}"
-_NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
 
 
-class Team:
-    """Two members: ``mira`` has shared sessions and a decision; ``bob`` asks from ``home``."""
+class Team(Members):
+    """``mira`` has shared sessions and a decision."""
 
     def __init__(self, server: Server, place: Path) -> None:
-        self.space: Space = server.space("mira", "bob")
-        now = int(time.time())
-        homes = [Home(str(place / name)) for name in ("mira", "bob")]
-        for home in homes:
-            home.make()
-        Path(homes[0].path("collections.yml")).write_text(
+        super().__init__(
+            server,
+            place,
             "collections:\n"
             "  brain: {path: brain, trust: session}\n"
             "  inbox: {path: inbox, trust: note}\n"
-            "  runbooks: {path: runbooks, trust: note}\n"
+            "  runbooks: {path: runbooks, trust: note}\n",
         )
-        theirs = Shelf(homes[0])
+        now, theirs = int(time.time()), self.theirs
         theirs.put(
             "brain",
             "a.md",
@@ -65,19 +59,8 @@ class Team:
         theirs.put("inbox", "d.md", "The ledger lives on disk.", date=now - 40 * _DAY, session_id="d", **reasons)
         # A collection that bob's configuration lacks.
         theirs.put("runbooks", "r.md", "Restart the ptarmigan relay by hand.", date=now - 50 * _DAY, session_id="r")
-        index = open_index(theirs.home.index)
-        fill(self.space.engine("mira"), index, trust="session")
-        index.close()
-        self.shelf = Shelf(homes[1])
+        self.share()
         self.shelf.put("brain", "c.md", "The walrus cache is warm.", date=now - _DAY, session_id="c", source="codex")
-        self.home = self.shelf.home
-
-    def config(self, engine: Engine | None = None) -> Config:
-        """The configuration of bob, with an engine."""
-        found = load(self.home)
-        found.timeout_s = 2 * _PATIENCE_S
-        found.engine = engine or self.space.engine("bob")
-        return found
 
     def ask(self, question: str, engine: Engine | None = None, **given: object) -> dict[str, Any]:
         """Return the envelope of one question of bob."""
@@ -88,7 +71,7 @@ class Team:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time: only a server that never answers is too late."""
-    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", _PATIENCE_S)
+    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +145,7 @@ def test_own_leaves_the_team_out_and_strict_says_that_it_does(team: Team) -> Non
 
 
 def test_without_the_server_the_own_documents_answer_and_freshness_says_what_is_missing(team: Team) -> None:
-    answer = team.ask("walrus cache", _NOWHERE)
+    answer = team.ask("walrus cache", NOWHERE)
     assert [hit["uri"] for hit in answer["hits"]] == ["qmd://brain/c.md"]
     shared = answer["freshness"]["team"]
     assert (shared["fresh"], shared["pending"]) == (False, None)
@@ -267,12 +250,12 @@ def test_the_command_shows_the_owner_before_the_age(team: Team, brain: Brain, mo
     for name, value in team.space.env("bob").items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("BRAIN_HOME", team.home.root)
-    done = brain("ask", "walrus cache", "--timeout", "60", code=_PATIENT)
+    done = brain("ask", "walrus cache", "--timeout", "60", code=PATIENT)
     assert "   mira · 3 days ago" in done.stdout
     monkeypatch.setenv("BRAIN_ENGINE", "postgresql://bob@127.0.0.1:9/x#t")
-    done = brain("ask", "walrus cache", "--timeout", "60", code=_PATIENT)
+    done = brain("ask", "walrus cache", "--timeout", "60", code=PATIENT)
     assert "Without what the team shares: the team's server cannot be reached" in done.stdout
-    assert brain("ask", "zebra", "--json", code=_PATIENT).returncode == 67
+    assert brain("ask", "zebra", "--json", code=PATIENT).returncode == 67
 
 
 def test_the_hook_of_a_prompt_never_asks_the_team(
@@ -310,7 +293,7 @@ def test_the_newest_of_the_team_are_listed_with_the_own(team: Team) -> None:
     ]  # fmt: skip
     assert (found["total"], found["collections"]) == (3, {"brain": 1, "mira/brain": 2})
     assert recent.recent(team.home, team.config(), since=now - 30 * _DAY, now=now, own=True)["total"] == 1
-    away = recent.recent(team.home, team.config(_NOWHERE), since=now - 30 * _DAY, now=now)
+    away = recent.recent(team.home, team.config(NOWHERE), since=now - 30 * _DAY, now=now)
     assert [item["uri"] for item in away["items"]] == ["qmd://brain/c.md"]
     assert away["freshness"]["team"]["missing"] == "the team's server cannot be reached"
 
@@ -327,7 +310,7 @@ def test_a_document_of_the_team_is_shown_by_its_uri_and_by_its_docid(team: Team)
         with pytest.raises(NotFound):
             show(index, team.config(), nothing, now=0)
     with pytest.raises(EngineMissing, match="cannot be reached"):
-        show(index, team.config(_NOWHERE), "team://mira/brain/a.md", now=0)
+        show(index, team.config(NOWHERE), "team://mira/brain/a.md", now=0)
     index.close()
 
 
@@ -358,7 +341,7 @@ def test_a_decision_of_another_member_is_a_reason_with_its_owner(team: Team) -> 
     )  # fmt: skip
     assert (decided["why"], decided["standing"]) == ("it survives a crash", True)
     assert found["freshness"]["team"]["members"] == ["mira"]
-    away = why(team.home, team.config(_NOWHERE), "ledger")
+    away = why(team.home, team.config(NOWHERE), "ledger")
     assert (away["decisions"], away["freshness"]["team"]["fresh"]) == ([], False)
 
 
@@ -400,5 +383,5 @@ def test_the_page_shows_the_owner_of_a_hit_and_the_document(team: Team, monkeypa
     assert '<span class="owner">mira</span>' in page
     assert "/s/team://mira/brain/a.md" in page
     assert "The walrus cache dropped keys after the rollback." in browser.get("/s/team://mira/brain/a.md")
-    monkeypatch.setenv("BRAIN_ENGINE", f"{_NOWHERE.dsn}#t")
+    monkeypatch.setenv("BRAIN_ENGINE", f"{NOWHERE.dsn}#t")
     assert "Without what the team shares: the team&#39;s server" in Browser(team.home).get("/?q=walrus+cache")

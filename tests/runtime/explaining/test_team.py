@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench.postgres import Server, Space
+from bench.postgres import Server
 from core import clock
-from core.config import Config, load
 from core.engine import Engine
 from core.errors import EngineMissing
-from core.home import Home
 from qmd.index.store import open_index
 from qmd.team.connection import open_writer
 from runtime.capture import entries, inbox
@@ -22,41 +20,27 @@ from runtime.explaining.conflicts import BOTH, NEWER, answer, decide
 from runtime.explaining.hit import explain
 from runtime.explaining.trace import lines, trace
 from tests.conftest import Brain
-from tests.qmd.team.filling import fill
 from tests.runtime.index_fixture import Shelf
+from tests.runtime.two_members import NOWHERE, PATIENCE_S, PATIENT, Members
 from tests.runtime.work.sessions import DAY, did
 from tests.web.site import Browser
 
-_NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
 _HIT = "team://mira/brain/a.md"
 
 
-class Team:
-    """``mira`` shares a session that changed files; ``bob``, who asks from ``home``, has the same files."""
+class Team(Members):
+    """``mira`` shares a session that changed files; ``bob`` has the same files."""
 
     def __init__(self, server: Server, place: Path) -> None:
-        self.space: Space = server.space("mira", "bob")
-        homes = [Home(str(place / name)) for name in ("mira", "bob")]
-        for home in homes:
-            home.make()
-        theirs, self.shelf = map(Shelf, homes)
+        super().__init__(server, place)
         self.project = place / "api"
         self.project.mkdir()
         (self.project / "walrus.py").write_text("changed since")
         calls = "The walrus cache is cold.\n\n- Edit: walrus.py\n- Edit: gone.py\n"
-        did(theirs, "a", calls, ago=3, project=str(self.project))
-        did(theirs, "b", "Nothing but penguins.\n", ago=3)
-        index = open_index(theirs.home.index)
-        fill(self.space.engine("mira"), index, trust="session")
-        index.close()
+        did(self.theirs, "a", calls, ago=3, project=str(self.project))
+        did(self.theirs, "b", "Nothing but penguins.\n", ago=3)
+        self.share()
         did(self.shelf, "c", "A walrus, a walrus.\n", ago=1)
-        self.home = self.shelf.home
-
-    def config(self, engine: Engine | None = None) -> Config:
-        found = load(self.home)
-        found.timeout_s = 60.0
-        found.engine = engine or self.space.engine("bob")
-        return found
 
     def trace(self, reference: str, engine: Engine | None = None) -> dict[str, Any]:
         with closing(open_index(self.home.index)) as index:
@@ -68,7 +52,7 @@ class Team:
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", 30.0)
+    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +72,7 @@ def test_the_trace_of_a_members_hit_says_where_its_raw_record_is_and_looks_at_no
     assert any("mira · " in line for line in said)
     assert "   the raw record is on a machine of mira; there: brain trace qmd://brain/a.md:13" in said
     with pytest.raises(EngineMissing, match="cannot be reached"):
-        team.trace(_HIT, _NOWHERE)
+        team.trace(_HIT, NOWHERE)
 
 
 def test_a_name_of_a_members_document_is_one_word_of_the_command(postgres: Server, tmp_path: Path) -> None:
@@ -128,7 +112,7 @@ def test_a_members_document_of_a_collection_that_is_new_here_is_explained_as_it_
 
 
 def test_without_the_server_an_own_hit_is_explained_and_what_is_missing_is_said(team: Team) -> None:
-    found = team.explain("c.md", "walrus cache", _NOWHERE)
+    found = team.explain("c.md", "walrus cache", NOWHERE)
     assert (found["rank"], found["freshness"]["team"]["missing"]) == (1, "the team's server cannot be reached")
 
 
@@ -136,10 +120,9 @@ def test_the_command_and_the_page_say_the_same(team: Team, brain: Brain, monkeyp
     for name, value in team.space.env("bob").items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("BRAIN_HOME", team.home.root)
-    patient = "import runtime.asking.team as team; team._PATIENCE_S = 30.0"
-    said = brain("explain", "--hit", _HIT, "walrus cache", code=patient).stdout
+    said = brain("explain", "--hit", _HIT, "walrus cache", code=PATIENT).stdout
     assert "owner       mira" in said
-    assert json.loads(brain("trace", _HIT, "--json", code=patient).stdout)["elsewhere"]["owner"] == "mira"
+    assert json.loads(brain("trace", _HIT, "--json", code=PATIENT).stdout)["elsewhere"]["owner"] == "mira"
     page = Browser(team.home).get(f"/trace/{_HIT}")
     assert "It is on a machine of mira." in page
     assert "walrus.py" in page
@@ -155,23 +138,16 @@ def test_what_is_revoked_has_neither_trace_nor_rank(postgres: Server, tmp_path: 
     assert team.explain("c.md", "walrus cache")["candidates"] == 1
 
 
-class Decided:
+class Decided(Members):
     """``mira`` shares notes, and a distillate, that say otherwise than the sessions and notes of ``bob``."""
 
     def __init__(self, server: Server, place: Path) -> None:
-        self.space: Space = server.space("mira", "bob")
-        homes = [Home(str(place / name)) for name in ("mira", "bob")]
-        for home in homes:
-            home.make()
-        theirs, self.shelf = map(Shelf, homes)
-        now = clock.now()
+        super().__init__(server, place)
+        theirs, now = self.theirs, clock.now()
         self._note(theirs, "d", "Redis for the job queue", "rejected", now - 3 * DAY, project="/m/ferry")
         self._note(theirs, "gone", "Never squash commits", "preference", now, project="/m/ferry", superseded_by="d")
         self._note(theirs, "other", "Always squash commits", "preference", now, project="/m/harbour")
-        index = open_index(theirs.home.index)
-        fill(self.space.engine("mira"), index)
-        index.close()
-        self.home = self.shelf.home
+        self.share("note")
         told = "- AskUserQuestion: Which queue?\n  answer: Redis for the job queue\n"
         did(self.shelf, "s", told, ago=9, project="/b/ferry")
         did(self.shelf, "t", "- AskUserQuestion: How?\n  answer: Always squash commits\n", ago=9, project="/b/ferry")
@@ -179,12 +155,6 @@ class Decided:
     def _note(self, shelf: Shelf, name: str, title: str, kind: str, date: int, **meta: object) -> None:
         given = {"type": kind, "title": title, "session_id": name, "source": "note", **meta}
         shelf.put("inbox", f"{name}.md", title, date=date, ended=date, **given)
-
-    def config(self, engine: Engine | None = None) -> Config:
-        found = load(self.home)
-        found.timeout_s = 60.0
-        found.engine = engine or self.space.engine("bob")
-        return found
 
     def answer(self, engine: Engine | None = None, project: str = "") -> dict[str, Any]:
         return answer(self.home, self.config(engine), project)
@@ -204,7 +174,7 @@ def test_what_a_member_rejected_contradicts_what_an_own_session_decided(postgres
     known = team.space.engine("bob")
     evidence = Engine(known.kind, known.dsn, known.space, ("mira",))
     assert team.answer(evidence)["conflicts"] == []
-    away = team.answer(_NOWHERE)
+    away = team.answer(NOWHERE)
     assert (away["conflicts"], away["freshness"]["team"]["fresh"]) == ([], False)
 
 
@@ -237,9 +207,8 @@ def test_conflicts_with_a_member_are_on_the_page_and_in_the_terminal_with_the_ow
     for name, value in team.space.env("bob").items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("BRAIN_HOME", team.home.root)
-    patient = "import runtime.asking.team as team; team._PATIENCE_S = 30.0"
-    assert "   newer: mira · rejected of " in brain("why", "--conflicts", code=patient).stdout
+    assert "   newer: mira · rejected of " in brain("why", "--conflicts", code=PATIENT).stdout
     assert '<span class="owner">mira</span>' in Browser(team.home).get("/why")
-    monkeypatch.setenv("BRAIN_ENGINE", f"{_NOWHERE.dsn}#t")
+    monkeypatch.setenv("BRAIN_ENGINE", f"{NOWHERE.dsn}#t")
     assert "Without what the team shares" in brain("why", "--conflicts").stdout
     assert "Without what the team shares" in Browser(team.home).get("/why")

@@ -8,50 +8,31 @@ from typing import Any
 
 import pytest
 
-from bench.postgres import Server, Space
-from core.config import Config, load
+from bench.postgres import Server
 from core.engine import Engine
-from core.home import Home
-from qmd.index.store import open_index
 from qmd.team.connection import open_writer
 from runtime.asking.wording import without_team
 from runtime.mcp import work_tools
 from runtime.work import blame, fix
-from tests.qmd.team.filling import fill
-from tests.runtime.index_fixture import Shelf
+from tests.runtime.two_members import NOWHERE, PATIENCE_S, Members
 from tests.runtime.work.sessions import did
 
-_PATIENCE_S = 30.0
-_NOWHERE = Engine("postgres", "postgresql://bob@127.0.0.1:9/x", "t")
 _LOCKED = "  ! Exit code 1\n  ! sqlite3.OperationalError: database is locked\n"
 _ERROR = "sqlite3.OperationalError: database is locked"
 
 
-class Team:
-    """``mira`` shares two sessions and a note; ``bob`` asks from ``home``, and has a session with the same error."""
+class Team(Members):
+    """``mira`` shares two sessions and a note; ``bob`` has a session with the same error."""
 
     def __init__(self, server: Server, place: Path) -> None:
-        self.space: Space = server.space("mira", "bob")
-        homes = [Home(str(place / name)) for name in ("mira", "bob")]
-        for home in homes:
-            home.make()
-        theirs, self.shelf = map(Shelf, homes)
+        super().__init__(server, place)
         calls = f"I set a timeout.\n\n- Bash: pytest\n{_LOCKED}- Edit: src/retry.py\n- Bash: pytest\n"
-        did(theirs, "a", calls, ago=3, project="/m/api")
-        did(theirs, "b", "- Read: src/retry.py\n- Read: docs/retry.md\n", ago=2, project="/m/other")
+        did(self.theirs, "a", calls, ago=3, project="/m/api")
+        did(self.theirs, "b", "- Read: src/retry.py\n- Read: docs/retry.md\n", ago=2, project="/m/other")
         reasons: dict[str, Any] = {"type": "decision", "why": "a lock is short", "title": "retry.py waits 2 s"}
-        theirs.put("inbox", "d.md", "Wait.", session_id="d", source="note", **reasons)
-        index = open_index(theirs.home.index)
-        fill(self.space.engine("mira"), index, trust="session")
-        index.close()
+        self.theirs.put("inbox", "d.md", "Wait.", session_id="d", source="note", **reasons)
+        self.share()
         did(self.shelf, "a", f"- Bash: make\n{_LOCKED}- Bash: ls\n", ago=1, project="/b/api")
-        self.home = self.shelf.home
-
-    def config(self, engine: Engine | None = None) -> Config:
-        found = load(self.home)
-        found.timeout_s = 2 * _PATIENCE_S
-        found.engine = engine or self.space.engine("bob")
-        return found
 
     def fix(self, engine: Engine | None = None, error: str = _ERROR) -> dict[str, Any]:
         return fix.fix(self.home, self.config(engine), error)
@@ -62,7 +43,7 @@ class Team:
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", _PATIENCE_S)
+    monkeypatch.setattr("runtime.asking.team._PATIENCE_S", PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +66,28 @@ def test_the_fix_of_another_member_comes_with_its_owner(team: Team) -> None:
     assert found["freshness"]["team"]["fresh"] is True
 
 
+def test_a_fix_of_ones_own_stands_beside_the_same_one_of_a_member_that_is_newer(
+    postgres: Server, tmp_path: Path
+) -> None:
+    members = Members(postgres, tmp_path)
+    calls = f"- Bash: pytest\n{_LOCKED}- Edit: src/retry.py\n- Bash: pytest\n"
+    did(members.theirs, "a", calls, ago=1, project="/b/api")
+    members.share()
+    did(members.shelf, "own", calls, ago=9, project="/b/api")
+    found = fix.fix(members.home, members.config(), _ERROR)["fixes"]
+    assert [each["uri"] for each in found] == ["team://mira/brain/a.md", "qmd://brain/own.md"]
+
+
 def test_an_error_like_that_of_another_member_is_found_by_its_words(team: Team) -> None:
     found = team.fix(error="database is locked")
     assert (found["match"], found["fixes"][0]["owner"]) == ("similar", "mira")
 
 
 def test_without_the_server_the_own_sessions_answer_and_freshness_says_what_is_missing(team: Team) -> None:
-    found = team.fix(_NOWHERE)
+    found = team.fix(NOWHERE)
     assert [each["uri"] for each in found["fixes"]] == ["qmd://brain/a.md"]
     assert found["freshness"]["team"]["missing"] == "the team's server cannot be reached"
-    sessions = team.blame("/b/api/src/retry.py", _NOWHERE)
+    sessions = team.blame("/b/api/src/retry.py", NOWHERE)
     assert (sessions["error"], sessions["freshness"]["team"]["fresh"]) == ("no_results", False)
 
 
