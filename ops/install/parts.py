@@ -151,7 +151,7 @@ SHAPES: dict[str, Callable[[Home, Wiring], Any]] = {
     "stdio": lambda home, _: {"type": "stdio", **_server(home)},
     "local": lambda home, _: {"type": "local", **_server(home), "tools": ["*"]},
     "named": lambda home, _: {"name": "brain", **_server(home)},
-    # Pi declares no tool of a server to the model unless told.
+    # Pi shows the model no tool of a server that its configuration does not name.
     "direct": lambda home, _: {**_server(home), "toolExposure": {"brain_ask": "direct"}},
     "array": _array,
     "goose": _goose,

@@ -27,16 +27,14 @@ _ACTIVE = f"SELECT {_COLUMNS} FROM {_TABLES} WHERE d.active = 1 AND"
 _BY_PATH = "ORDER BY d.collection, d.path"
 # Documents that answer to an end or a beginning of a name: more than a message lists.
 _MOST_NAMED = 50
-# Documents with their texts that are read at once.
-_BATCH = 200
+_BATCH = 200  # documents with their texts that are read at once
 
 
 class Document:
     """One document and its facts.
 
     ``date`` and ``ended`` are epoch seconds, UTC; ``dated`` is False if they are the file's mtime. ``fields`` is the
-    frontmatter. ``is_clean``: the present redaction policy hides nothing of the document, so its text is shown as it
-    is.
+    frontmatter. ``is_clean``: the present redaction policy hides nothing of the document, so its text is shown.
     """
 
     __slots__ = ("collection", "date", "dated", "ended", "fields", "hash", "id", "is_clean", "path", "title")
@@ -81,8 +79,7 @@ class Filters:
     A pattern that begins with ``*/`` also matches a value without a folder: ``*/web`` the value ``web``.
 
     ``since`` and ``until`` (exclusive) are epoch seconds and test overlap with a document's ``date``…``ended``.
-    ``unnamed`` is about a team's collections that the configuration lacks: those of this trust may answer beside
-    ``collections``, any if it is "".
+    ``unnamed`` is the trust of a team's collections that may answer though the configuration lacks them, "" for any.
     """
 
     __slots__ = ("collections", "fields", "since", "unnamed", "until")

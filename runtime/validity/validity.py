@@ -155,8 +155,8 @@ def words(validity: dict[str, Any]) -> str:
     other = by[0]
     if "entry_id" in other and "text" not in other:
         return f"{state} by {other['entry_id']}"
-    whose = f"{other['owner']}: " if "owner" in other else ""
-    return f"{state} by {whose}“{other['text']}” ({other['date'][:10]}, {other['uri']}:{other['line']})"
+    owner = f"{other['owner']}: " if "owner" in other else ""
+    return f"{state} by {owner}“{other['text']}” ({other['date'][:10]}, {other['uri']}:{other['line']})"
 
 
 def _order(claim: Claim) -> tuple[int, str]:
