@@ -5,7 +5,6 @@ The archive is opened when the first file is read: a run with nothing to read pa
 
 from __future__ import annotations
 
-import contextlib
 import os
 from os.path import basename, isdir, join
 
@@ -105,6 +104,7 @@ class Keeping(Withholding):
         folder = join(self._home.state, STATES)
         if not isdir(folder):
             return
+        import contextlib
         import shutil
 
         present = basename(self.states())

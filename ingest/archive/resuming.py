@@ -2,8 +2,7 @@
 
 A tool appends to its journal all day, and each reading would parse it from the start. Instead the state of the parser
 is kept in a folder of the home (``Keeping.states``), a file a journal, and the next reading parses the lines that came
-since. The result is
-that of a reading from the start, because the state is used only if
+since. The result is that of a reading from the start, because the state is used only if
 
 - the journal still begins with the bytes that were read: their SHA-256 is computed again;
 - the archive has these bytes, recorded under the present policy, and has not lost any of them;
