@@ -49,8 +49,8 @@ def run(
 
     Raises Failed where it ends with a code not in ``ok``.
 
-    A child's peak memory is never less than this process's own was (exec(2) hands it on), so the benchmark keeps its
-    data in files. stdout goes to a file too: a pipe would make the child wait for its reader.
+    A child's peak memory is never less than this process's own was (exec(2) hands it on): each suite runs in a process
+    of its own and keeps its data in files. stdout goes to a file too: a pipe would make the child wait for its reader.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin, "rb") as given:
         ends = [
