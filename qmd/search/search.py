@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from qmd.index.catalogue import Filters, Row
-    from qmd.search.parallel_read import Later, SecondReader
+    from qmd.index.parallel_read import Later, SecondReader
     from qmd.vectors.knn import Meaning, Near, Nearest
 
     # A row of a full-text table: (rowid, length in average lengths, rows of the table, positions by phrase and column).
@@ -338,7 +338,7 @@ class IndexCandidates:
 
     def _begin(self, second: SecondReader) -> None:
         """Nominate documents on the other connection, if that is free in time."""
-        from qmd.search.parallel_read import Later
+        from qmd.index.parallel_read import Later
 
         condition, bindings = self._filters.sql() if self._restricted else ("", [])
         self._later = Later(second, lambda other: self._best(other, DOCUMENTS, condition, bindings))

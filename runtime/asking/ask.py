@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from core.home import Home
-    from qmd.search.parallel_read import SecondReader
+    from qmd.index.parallel_read import SecondReader
     from qmd.search.search import Hit, Searcher
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
@@ -229,7 +229,7 @@ class Asker:
         return self._reranking
 
     def _open_second(self) -> None:
-        from qmd.search.parallel_read import SecondReader
+        from qmd.index.parallel_read import SecondReader
 
         self._second = SecondReader(self.home.index)
         self._second.deadline = self._deadline

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from core.config import Config
     from qmd.index.catalogue import Filters
+    from qmd.index.parallel_read import SecondReader
     from qmd.index.spaces import Space
-    from qmd.search.parallel_read import SecondReader
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
     from runtime.asking.ask import Asker, Inquiry
@@ -68,10 +68,18 @@ class Semantics:
             return None
         found: Callable[[], list[tuple[int, float]] | None] = begun.chunks
         if self._second is not None:
-            from qmd.search.parallel_read import Later
+            from qmd.index.parallel_read import Later
 
-            vector, restricted = begun.vector(), bool(look.among)
-            later = Later(self._second, lambda other: knn.chunks(other, self.space, vector, filters, restricted, limit))
+            restricted = bool(look.among)
+
+            def search(other: apsw.Connection) -> list[tuple[int, float]]:
+                near = begun.chunks()
+                if near is None:
+                    spaces.load(other)
+                    near = knn.chunks(other, self.space, begun.vector(), filters, restricted, limit)
+                return near
+
+            later = Later(self._second, search)
             found = later.outcome
         if not factor:
             return knn.Meaning(self.space, begun.vector, {}, 1.0, limit, found)
@@ -125,7 +133,8 @@ def open_space(
 ) -> Semantics | str:
     """Return the semantics of the configured provider, or why there are none. Loads ``vec0``. Raises apsw.Error.
 
-    If the fitted table encodes, the connection ``second`` searches by the vectors.
+    The connection ``second`` searches by the vectors if the fitted table encodes, or if there are too many vectors for
+    the process of the model to hold.
     """
     provider, _, model = config.space.partition("/")
     space = spaces.find(connection, provider, model)
@@ -153,4 +162,9 @@ def open_space(
             spaces.load(connection)
     except EngineMissing as error:
         return error.message
-    return Semantics(connection, space, encoder, weights, second if loading is not None else None)
+    if loading is None and second is not None:
+        from qmd.index import coarse
+
+        if encoder.kind != "model" or not coarse.exists(connection, space):
+            second = None
+    return Semantics(connection, space, encoder, weights, second)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 import apsw
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qmd.index import cleanup, coarse, spaces, vectors
+from core.errors import EngineMissing
+from qmd.index import cleanup, coarse, spaces, store, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
@@ -103,6 +105,33 @@ def test_what_is_nearest_is_found_among_thousands_with_its_exact_distance(tmp_pa
         assert all(distances[chunk] == pytest.approx(far) for chunk, far in near if chunk in distances)
         shares.append(len({chunk for chunk, _ in near} & distances.keys()) / 10)
     assert sum(shares) / len(shares) >= 0.97
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_several_connections_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opens: bool) -> None:
+    path = str(tmp_path / "index.sqlite")
+    connection = open_index(path, write=True)
+    space = made(connection)
+    with Transaction(connection):
+        for cut, row in enumerate(rows(3000, 1), start=1):
+            connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 1)", (cut, str(cut)))
+            vectors.add(connection, space, cut, 0, [row.tobytes()])
+    assert coarse.keep(connection, space, least=0)
+    asked = rows(5, seed=2)
+    alone = [coarse.nearest(connection, space, row.tobytes(), 40) for row in asked]
+    monkeypatch.setattr(coarse, "_FEW_BLOCKS", 0)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    opened: list[str] = []
+
+    def open_again(path: str) -> apsw.Connection:
+        opened.append(path)
+        if not opens:
+            raise EngineMissing("it cannot be opened", "")
+        return open_index(path)
+
+    monkeypatch.setattr(store, "open_index", open_again)
+    assert [coarse.nearest(connection, space, row.tobytes(), 40) for row in asked] == alone
+    assert opened == [path] * 15
 
 
 def test_few_vectors_are_looked_at_one_by_one(tmp_path: Path) -> None:

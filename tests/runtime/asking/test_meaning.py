@@ -15,10 +15,10 @@ from cli.ask.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd.embedding.provider import quantise
-from qmd.index import renewal, spaces, vectors
+from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.catalogue import Filters
+from qmd.index.parallel_read import SecondReader
 from qmd.index.store import Transaction, open_index
-from qmd.search.parallel_read import SecondReader
 from qmd.vectors import static_fit
 from qmd.vectors.knn import Look
 from qmd.vectors.static_query import QueryVector
@@ -249,6 +249,24 @@ def test_a_second_connection_for_vectors_changes_no_answer(shelf: Shelf, monkeyp
     assert all("by the model" in envelope["route"]["reason"] for envelope in by_model)
 
 
+def test_many_vectors_are_searched_beside_the_words_for_a_question_that_the_model_encodes_too(shelf: Shelf) -> None:
+    embed(shelf.home, Model())
+
+    def answer(beside: bool) -> Any:
+        with Asker(shelf.home, shelf.config, encoder=Encoder(), staying=True) as asker:
+            semantics = asker.open_semantics()
+            assert isinstance(semantics, Semantics)
+            assert (semantics._second is not None) == beside
+            return asker.ask(f"{_WORDS[0]} {_WORDS[9]}", Request(mode="vec", min_score=0.0))["hits"]
+
+    before = answer(beside=False)
+    connection = open_index(shelf.home.index, write=True)
+    spaces.load(connection)
+    assert coarse.keep(connection, spaces.every(connection)[0], least=0)
+    connection.close()
+    assert answer(beside=True) == before != []
+
+
 @pytest.mark.parametrize("staying", [False, True])
 def test_a_question_at_the_moment_when_new_vectors_take_the_place_of_the_old_is_answered_as_any_other(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch, staying: bool
@@ -278,7 +296,7 @@ def test_many_vectors_cost_a_cold_question_one_module_more(shelf: Shelf, monkeyp
     many = "import runtime.asking.ask; runtime.asking.ask._MANY_EMBEDDED = 1"
     code = f"from core import jsonb; {many}; import brain; brain.entry()"
     after = modules(code, "ask", "--json", question, codes=(0, 67))
-    assert after - before - modules("os._exit(0)") == {"qmd.search.parallel_read"}
+    assert after - before - modules("os._exit(0)") == {"qmd.index.parallel_read"}
 
 
 def test_a_collection_without_documents_leaves_nothing_out(shelf: Shelf) -> None:

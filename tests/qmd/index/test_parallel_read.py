@@ -9,10 +9,10 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
+from qmd.index import parallel_read as module
 from qmd.index.catalogue import Filters
+from qmd.index.parallel_read import Later, SecondReader
 from qmd.index.store import Deadline
-from qmd.search import parallel_read as module
-from qmd.search.parallel_read import Later, SecondReader
 from qmd.search.search import Searcher
 from tests.qmd.corpus import indexed
 
