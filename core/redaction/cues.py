@@ -7,10 +7,19 @@ near them.
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache, lru_cache
 
 from core.redaction.names import VOCABULARY
 from core.redaction.rule import made
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+# Signs that are in no cue.
+APART = '.,:()/`"'
 
 
 class Cue:
@@ -39,10 +48,17 @@ _KINDS = (
     ("L", ("cue_login",)),
     ("N", ("cue_other",)),
 )
-# Within a word, as in `dbPassword`.
+# Within a word, as in `dbPassword`: in a line, and in a line in small letters, which `re` passes faster.
 _INNER = r"(?i)(?P<P>passw(?:or)?d)|(?P<S>(?:secret|token|apikey)(?![a-z]))"
-# An option; the name of an environment's variable.
-_NAMES = r"(?P<O>(?<!\S)-[aikpuwPUW](?=[ =\"']))|(?P<E>(?<![\w$.-])[A-Z][A-Z0-9_]{3,}(?=[\"']?\]? ?(?:\?\?|\|\|)?[=:]))"
+_INNER_LOW = r"[psta](?:(?P<P>(?<=p)assw(?:or)?d)|(?P<S>(?:(?<=s)ecret|(?<=t)oken|(?<=a)pikey)(?![a-z])))"
+_WITHIN = ("passw", "secret", "token", "apikey")
+# Letters that are others of ASCII's for `(?i)`, and stay what they are in small letters.
+_FOLDED = "[\u017f\u212a\u0130\u0131]"
+# An option; the name of an environment's variable. The first character is looked for first, which `re` does fast.
+_NAMES = (
+    r"[-A-Z](?:(?P<O>(?<=-)(?<!\S-)[aikpuwPUW](?=[ =\"']))"
+    r"|(?P<E>(?<=[A-Z])(?<![\w$.-][A-Z])[A-Z0-9_]{3,}(?=[\"']?\]? ?(?:\?\?|\|\|)?[=:])))"
+)
 
 
 def _spelled(kinds: tuple[str, ...], *, wide: bool) -> list[str]:
@@ -51,7 +67,11 @@ def _spelled(kinds: tuple[str, ...], *, wide: bool) -> list[str]:
 
 @cache
 def _spaced() -> re.Pattern[str]:
-    """Return the pattern of all words in scripts with spaces, by their first letters: ``re`` tries one group a word."""
+    """Return a pattern whose first group is the next word of the scripts with spaces; the group is empty at the end.
+
+    The pattern itself passes over the words between, so that ``re`` looks at each character once. Words are by their
+    first letters: ``re`` tries one group a word.
+    """
     letters: dict[str, list[str]] = {}
     for kind, lists in _KINDS:
         for word in _spelled(lists, wide=False):
@@ -61,13 +81,18 @@ def _spaced() -> re.Pattern[str]:
         f"{first}(?:{'|'.join(sorted(set(rests), key=lambda rest: (-len(rest), rest)))})"
         for first, rests in letters.items()
     )
-    return re.compile(rf"(?<![^\W_])(?<!/)(?:{'|'.join(groups)})(?![^\W\d_])")
+    cue = rf"(?:{'|'.join(groups)})(?![^\W\d_])"
+    rest = r"(?:(?<=[^\W_])[^\W_]++)?+"  # of the word that the last find ended in
+    return re.compile(rf"{rest}(?:[\W_]++|(?<=/)[^\W_]++|(?!{cue})[^\W_]++)*+({cue}|\Z)")
 
 
 @cache
-def _wide() -> re.Pattern[str]:
-    groups = (f"(?P<{kind}>{'|'.join(words)})" for kind, lists in _KINDS if (words := _spelled(lists, wide=True)))
-    return re.compile("|".join(groups))
+def _wide() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return a pattern of the first letters of the words in other scripts, and one of the words."""
+    words = {kind: _spelled(lists, wide=True) for kind, lists in _KINDS}
+    first = {word[0] for each in words.values() for word in each}
+    groups = (f"(?P<{kind}>{'|'.join(each)})" for kind, each in words.items() if each)
+    return re.compile(f"[{''.join(sorted(first))}]"), re.compile("|".join(groups))
 
 
 @cache
@@ -81,21 +106,36 @@ def _kind_of(word: str) -> str:
     return next((kind for kind, _ in _KINDS if _kind(kind).fullmatch(word)), "")
 
 
-def cues(line: str) -> list[Cue]:
-    """Return the words of ``line`` that say what is near them, in their order."""
+def cues(line: str, spans: Iterable[tuple[int, int]] = ((0, sys.maxsize),)) -> list[Cue]:
+    """Return the words of ``line`` that say what is near them, in their order.
+
+    ``spans``: where the words begin; each span begins behind one of ``APART`` or with the line.
+    """
     low = line.lower()
     if len(low) != len(line):  # a letter such as Turkish `İ`
         low = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in line)
-    found = [Cue(_kind_of(match[0]), match.start(), match.end()) for match in _spaced().finditer(low)]
-    others = [*made(_INNER).finditer(line), *made(_NAMES).finditer(line)]
-    if not line.isascii():
-        others += _wide().finditer(low)
-    found += [Cue(match.lastgroup or "", match.start(), match.end()) for match in others]
-    found.sort(key=lambda cue: (cue.start, -cue.end))
+    folded = not line.isascii() and made(_FOLDED).search(line) is not None
+    inner, text = (_INNER, line) if folded else (_INNER_LOW, low)
+    patterns = [(made(inner), text)] if folded or any(map(low.__contains__, _WITHIN)) else []
+    patterns.append((made(_NAMES), line))
+    if not line.isascii() and _wide()[0].search(low):
+        patterns.append((_wide()[1], low))
     kept: list[Cue] = []
-    for cue in found:
-        if not kept or cue.start >= kept[-1].end or cue.kind == "E":
-            kept.append(cue)
+    for begin, end in spans:
+        found = []
+        for match in _spaced().finditer(low, begin):
+            if (start := match.start(1)) >= end or not match[1]:
+                break
+            found.append(Cue(_kind_of(match[1]), start, match.end()))
+        for pattern, text in patterns:
+            for match in pattern.finditer(text, begin):
+                if match.start() >= end:
+                    break
+                found.append(Cue(match.lastgroup or "", match.start(), match.end()))
+        found.sort(key=lambda cue: (cue.start, -cue.end))
+        for cue in found:
+            if not kept or cue.start >= kept[-1].end or cue.kind == "E":
+                kept.append(cue)
     return kept
 
 

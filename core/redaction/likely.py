@@ -12,11 +12,12 @@ import json
 import os
 import re
 from bisect import bisect_left
+from collections import Counter
 from functools import cache, lru_cache
 from itertools import islice
 
 from core.redaction.automaton import has_value, is_near
-from core.redaction.cues import Cue, cues
+from core.redaction.cues import APART, Cue, cues
 from core.redaction.looks import (
     PARTS,
     PLACEHOLDERS,
@@ -52,10 +53,19 @@ class Candidate:
         self.name = name
 
 
-_RUN = r"[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7b\x7d\x7e]{5,400}"
+# Characters of a run, and the words that are no candidate: with one capital at most, in front, or with capitals alone.
+_OF_RUN = r"[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5f\x61-\x7b\x7d\x7e]"
+_OTHER_SIGN = r"(),./:;=\[\\\]{}"
+_PLAIN = (
+    rf"(?>[{_OTHER_SIGN}]*[A-Z](?:[A-Z]*|[a-z]*)(?:[{_OTHER_SIGN}][{_OTHER_SIGN}a-z]*)?|[!#$%&*+?@^a-z~{_OTHER_SIGN}]+)"
+)
+_APART = _OF_RUN.replace("[", "[^", 1) + "*+"
+# The next run, as the first group; it is empty at the end. The pattern itself passes over words that are no candidate.
+_RUN = rf"{_APART}(?:(?:{_PLAIN}|{_OF_RUN}{{1,4}}+)(?!{_OF_RUN}){_APART})*+(?:({_OF_RUN}{{5,400}})|\Z)"
 _NAMED = r"([A-Za-z_$][\w.-]{0,60}?)(?::=|[:=])(?=.)"
 # What everybody may know follows.
 _PUBLIC = r"(?i)\b(?:public|verify(?:ing)?|publishable)[ _-]?key\b[^.;]{0,12}\Z"
+_PUBLIC_MOST = 40  # characters of it, and more
 # Ends of names of what numbers or sums up something.
 _NUMBERING = (
     r"(?i:(?:^|[_.-])(?:ids?|uuid|guid|sha\d*|commit|rev|revision|ref|etag|digest|checksum|version|nonce|accessor)$)"
@@ -76,45 +86,58 @@ _OTHER = (
 def candidates(line: str) -> Iterator[Candidate]:
     """Yield the words of ``line`` that may be secrets by their characters."""
     for run in made(_RUN).finditer(line):
-        text, begin = run[0], run.start()
-        if (
-            MARK in text
-            or len(text) > _LONGEST
-            or (len(text) > _BYTES and made(r"[\w+=-]*[+/][\w+/=-]*").fullmatch(text))
-        ):
-            continue  # encoded bytes
-        at = len(text) - len(text.lstrip(_BEFORE))
-        if text.startswith("arn:", at):
-            continue
-        address = made(_ADDRESS).search(text)
-        if address:
-            for part in made(r"[?&#]([\w.-]{1,40})=([^&#]+)|/([^/?&#]{16,})").finditer(text, address.end()):
-                group = 2 if part[2] else 3
-                value = part[group].rstrip(_BEHIND)
-                if len(value) >= 6 and _may_be(value):
-                    yield Candidate(
-                        begin + part.start(group), begin + part.start(group) + len(value), part[1] or "path"
-                    )
-            continue
-        name = ""
-        named = made(_NAMED).match(text, at)
-        if named:
-            name, at = named[1], named.end()
-        for part in made(r"[^,;&]+(?:&(?![\w.-]*=)[^,;&]*)*").finditer(text, at):
-            start, end = part.span()
-            if start > at:
-                named = made(_NAMED).match(text, start, end)
-                name, start = (named[1], named.end()) if named else ("", start)
-            value = text[start:end]
-            start += len(value) - len(value.lstrip("([{*_=:/#"))
-            value = text[start:end].rstrip(_BEHIND)
-            if len(value) >= 4 and _may_be(value):
-                start += begin
-                spaced = None if name else made(_SPACED).search(line[max(0, start - 64) : start])
-                name = spaced[1] if spaced else name
-                if not (name and (is_other_key(name) or is_about(name) or made(_NUMBERING).search(name))):
-                    yield Candidate(start, start + len(value), name)
-                name = name if spaced is None else ""
+        for start, end, name in _values(run[1] or ""):
+            start += run.start(1)
+            end += run.start(1)
+            if name is None:
+                spaced = made(_SPACED).search(line[max(0, start - 64) : start])
+                name = spaced[1] if spaced else ""
+                if name and _names_other(name):
+                    continue
+            yield Candidate(start, end, name)
+
+
+# The same words, paths and names come again and again in a session.
+@lru_cache(4096)
+def _values(text: str) -> tuple[tuple[int, int, str | None], ...]:
+    """Return the values in ``text``, a run of characters, that may be secrets: begin, end, name.
+
+    The name is None if it may stand before the run.
+    """
+    if MARK in text or len(text) > _LONGEST or (len(text) > _BYTES and made(r"[\w+=-]*[+/][\w+/=-]*").fullmatch(text)):
+        return ()  # encoded bytes
+    at = len(text) - len(text.lstrip(_BEFORE))
+    if text.startswith("arn:", at):
+        return ()
+    found: list[tuple[int, int, str | None]] = []
+    address = made(_ADDRESS).search(text)
+    if address:
+        for part in made(r"[?&#]([\w.-]{1,40})=([^&#]+)|/([^/?&#]{16,})").finditer(text, address.end()):
+            start = part.start(2 if part[2] else 3)
+            value = part[2 if part[2] else 3].rstrip(_BEHIND)
+            if len(value) >= 6 and _may_be(value):
+                found.append((start, start + len(value), part[1] or "path"))
+        return tuple(found)
+    name = ""
+    named = made(_NAMED).match(text, at)
+    if named:
+        name, at = named[1], named.end()
+    for part in made(r"[^,;&]+(?:&(?![\w.-]*=)[^,;&]*)*").finditer(text, at):
+        start, end = part.span()
+        if start > at:
+            named = made(_NAMED).match(text, start, end)
+            name, start = (named[1], named.end()) if named else ("", start)
+        value = text[start:end]
+        start += len(value) - len(value.lstrip("([{*_=:/#"))
+        value = text[start:end].rstrip(_BEHIND)
+        if len(value) >= 4 and _may_be(value) and not (name and _names_other(name)):
+            found.append((start, start + len(value), name or None))
+    return tuple(found)
+
+
+def _names_other(name: str) -> bool:
+    """Return True if what is called ``name`` is no secret, but a number or a sum, or is about a secret."""
+    return is_other_key(name) or is_about(name) or made(_NUMBERING).search(name) is not None
 
 
 # Characters of a word: more are no secret, and more in the signs of base64 are bytes.
@@ -127,6 +150,7 @@ _ABOVE = 6
 _MANY = 40
 # Lines of one form without a secret, after which others of it are passed over: a log has thousands.
 _ALIKE = 4
+_NUMBERED = r"(?<!\S)[^\s\d]*+\d\S*+"
 _ADDRESS = r"[a-z][a-z0-9+.-]*://"
 _CAPITALS = r"[A-Z][a-z]+(?:[-_.][A-Z][a-z]+)+|[a-z]{3,}(?:-[a-z]{3,}){3,}"
 
@@ -355,12 +379,12 @@ def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
     if not found:
         return
     before = _summary(last) if last else ""
-    found_cues = cues(plain)
+    found_cues = cues(plain, _surroundings(plain, found))
     starts = [cue.start for cue in found_cues]
     for candidate in found:
         first = bisect_left(starts, candidate.start - _LEFT)
         near = found_cues[first : bisect_left(starts, candidate.end + _RIGHT)]
-        if made(_PUBLIC).search(plain[max(0, candidate.start - _LEFT) : candidate.start]):
+        if made(_PUBLIC).search(plain[max(0, candidate.start - _PUBLIC_MOST) : candidate.start]):
             continue
         # A word within a value says nothing of the value.
         outside = [cue for cue in near if cue.end <= candidate.start or cue.start >= candidate.end]
@@ -368,6 +392,18 @@ def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
             kinds = [cue.kind for cue in near if cue.end <= candidate.start and cue.kind in "PSKCL"]
             kind = {"P": "password", "C": "otp"}.get((kinds or ["S"])[-1], "secret")
             yield candidate.start, candidate.end, features(plain, candidate, near, before), kind
+
+
+def _surroundings(line: str, found: list[Candidate]) -> list[tuple[int, int]]:
+    """Return where in ``line`` the cues of the candidates may begin: spans for ``cues``."""
+    spans: list[tuple[int, int]] = []
+    for candidate in found:
+        before = max(0, candidate.start - _LEFT)
+        begin, end = max(line.rfind(sign, 0, before) for sign in APART) + 1, candidate.end + _RIGHT
+        if spans and begin <= spans[-1][1]:
+            begin, _ = spans.pop()
+        spans.append((begin, end))
+    return spans
 
 
 # A record is judged before it is cleaned, and a text once more after each find.
@@ -383,14 +419,19 @@ def _found(text: str) -> Iterator[tuple[int, int, str]]:
     Lines are counted by their words without digits. More than a few of one form since the last secret are a
     program's, and passed over.
     """
-    alike: dict[str, int] = {}
+    alike: Counter[str] = Counter()
+    waiting: list[str] = []
     for at, line, last in _admitted(text):
-        form = made(r"\S*\d\S*").sub("#", line)
-        alike[form] = alike.get(form, 0) + 1
-        if alike[form] > _ALIKE:
-            continue
+        waiting.append(line)
+        if alike or len(waiting) > _ALIKE:
+            forms = [made(_NUMBERED).sub("#", each) for each in waiting]
+            waiting.clear()
+            alike.update(forms)
+            if alike[forms[-1]] > _ALIKE:
+                continue
         for start, end, kind in _secrets(line, last):
             alike.clear()
+            waiting.clear()
             yield at + start, at + end, kind
 
 
@@ -427,6 +468,10 @@ def _line_above(text: str, at: int) -> str:
 
 def _admitted(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield what ``_all`` yields, for the lines that the prefilter admits: most pieces of a text have none."""
+    if "\n" not in text:
+        if len(text) >= _SHORTEST and _may_hold(text):
+            yield 0, text, ""
+        return
     start = 0
     while start < len(text):
         end = text.find("\n", start + _PIECE)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from core.redaction import automaton, clean, clean_record, likely, redact
+from core.redaction.cues import APART, cues
 from core.redaction.names import _NEEDLES, holds_foreign
 from qmd.search.snippets import around
 from tests.core.redaction.test_redaction import LABELLED, POSITIVES
@@ -322,3 +324,17 @@ def test_signs_beyond_ascii_are_passed_quickly_and_letters_are_not() -> None:
     assert not holds_foreign("“password” — it’s → there… ✓ 🙂 °".encode())
     for word in _NEEDLES:
         assert holds_foreign(f"— {word} —".encode())
+
+
+def test_what_is_passed_over_on_a_line_has_no_candidate_and_no_cue() -> None:
+    lines = [line for case in POSITIVES for line in case.text.split("\n")]
+
+    for line in lines:
+        passed = {run[0] for run in re.finditer(rf"{likely._OF_RUN}{{5,400}}", line)}
+        passed -= {run[1] for run in re.finditer(likely._RUN, line) if run[1]}
+        assert not [run for run in passed if likely._values(run)]
+        found = [(cue.kind, cue.start, cue.end) for cue in cues(line)]
+        assert not [start for _, start, end in found if any(sign in line[start:end] for sign in APART)]
+        begin = max(line.rfind(sign, 0, len(line) // 2) for sign in APART) + 1
+        near = [(cue.kind, cue.start, cue.end) for cue in cues(line, [(begin, begin + 40)])]
+        assert near == [cue for cue in found if begin <= cue[1] < begin + 40]
