@@ -1,9 +1,9 @@
-"""The automaton of all rules' prefilters: may these bytes hold anything to redact?
+"""The automata of all rules' prefilters: may these bytes hold anything to redact?
 
-The automaton is RE2's: its time is linear in the input. It must let through everything that the rules would replace, in
-plain text and in JSON's spelling (quotes and line ends behind backslashes). A test checks both. A text that it lets
-through in vain costs time only. Its patterns are generated from the table of rules (``core.redaction.screen``) into
-``automaton.json``, so that a hook that meets no secret loads no rule.
+The automata are RE2's: their time is linear in the input. They must let through everything that the rules would
+replace, in plain text and in JSON's spelling (quotes and line ends behind backslashes). A test checks both. A text that
+they let through in vain costs time only. Their patterns are generated from the table of rules
+(``core.redaction.screen``) into ``automaton.json``, so that a hook that meets no secret loads no rule.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ _WRITTEN_SIGNS = {
 # would take a tenth of the time of `brain index`.
 _NEAR_MOST = 1 << 11
 
-_match: Callable[[bytes], list[int] | None] | None = None
-# What may have a likely secret: JSON, a text, a text with a word for a secret, and with what looks like one.
+_words: Callable[[bytes], list[int] | None] | None = None
+_others: Callable[[bytes], list[int] | None] | None = None
+# What may have a likely secret: a value near a cue, one apart from it in JSON, a cue, what looks like a value.
 _near: tuple[Callable[[bytes], list[int] | None], ...] = ()
 
 
@@ -59,12 +60,12 @@ def plain_signs(text: str) -> str:
 
 
 def _load() -> None:
-    global _match, _near
+    global _words, _others, _near
     import json
 
     with open(FILE, encoding="utf-8") as stream:
-        certain, other, *near = json.load(stream)
-    _match, _near = which(certain, other), tuple(map(which, near))
+        words, others, written, *near = json.load(stream)
+    _words, _others, _near = which(words), which(others, written), tuple(map(which, near))
 
 
 def suspects(data: bytes) -> bool:
@@ -95,16 +96,21 @@ def _looked_through(data: bytes) -> tuple[bool, bytes | None]:
 
     A command that goes on in the next line counts as one, and a text in colours as one without.
     """
-    if _match is None:
+    if _words is None:
         _load()
-    assert _match is not None
-    found = _match(data)
+    assert _words is not None
+    assert _others is not None
+    if _words(data) is not None:
+        return True, None
+    found = _others(data)
     plain = None
     if found == [1]:
         plain = re.sub(GOES_ON.encode(), b" ", data)
         plain = re.sub(ANY_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
         plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        found = _match(plain)
+        if _words(plain) is not None:
+            return True, None
+        found = _others(plain)
     if found and found != [1]:
         return True, None
     if data.isascii():
@@ -121,10 +127,10 @@ def is_near(data: bytes, *, of_json: bool) -> bool:
     """
     if not _near:
         _load()
-    in_json, in_text, with_cue, with_value = _near
+    near, apart, with_cue, with_value = _near
     if of_json:
-        return in_json(data) is not None
-    return with_value(data) is not None and (with_cue(data) is not None or in_text(data) is not None)
+        return near(data) is not None or apart(data) is not None
+    return with_value(data) is not None and (with_cue(data) is not None or near(data) is not None)
 
 
 def has_value(data: bytes) -> bool:

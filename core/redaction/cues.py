@@ -83,7 +83,7 @@ def _spaced() -> re.Pattern[str]:
     )
     cue = rf"(?:{'|'.join(groups)})(?![^\W\d_])"
     rest = r"(?:(?<=[^\W_])[^\W_]++)?+"  # of the word that the last find ended in
-    return re.compile(rf"{rest}(?:[\W_]++|(?<=/)[^\W_]++|(?!{cue})[^\W_]++)*+({cue}|\Z)")
+    return re.compile(rf"{rest}[\W_]*+(?:[^\W_]++[\W_]*+)*?(?:(?<!/)({cue})|\Z)")
 
 
 @cache
@@ -175,7 +175,7 @@ def _sure() -> str:
 
 
 def prefilters() -> list[str]:
-    """Return patterns in RE2's syntax: of JSON and of a text with a candidate near a cue, of a cue, and of a candidate.
+    """Return patterns in RE2's syntax: of a candidate near a cue, of one apart from it, of a cue, and of a candidate.
 
     A text is looked at as well if a word for a secret and a candidate are anywhere on a line. JSON has more than one
     text, and is looked at if both are in one of its strings. Cues that are not ASCII's are looked for apart.
@@ -199,4 +199,4 @@ def prefilters() -> list[str]:
     gap = r"(?:[^\n\"\\]|\\[^nr])*"
     below = rf"(?:(?:\\n|\n)(?:\\[nrt]|\s)*{gap})?"
     apart_by = rf"{_sure()}{gap}{below}{_VALUE}|{_VALUE}{_SIGN}*(?:[ \t'`<>|]|\\+[\"'`t]){gap}{_sure()}"
-    return [f"(?i:{near}|{apart_by})", f"(?i:{near})", f"(?i:{_sure()})", f"(?i:{_VALUE}|{behind})"]
+    return [f"(?i:{near})", f"(?i:{apart_by})", f"(?i:{_sure()})", f"(?i:{_VALUE}|{behind})"]

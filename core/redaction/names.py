@@ -66,6 +66,26 @@ _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[
 
 def screened(prefilters: Iterable[Prefilter]) -> str:
     """Return one pattern for the automaton of all ``prefilters``: names and beginnings of words are in it once."""
+    return _any_of(_alternatives(prefilters))
+
+
+def screened_apart(prefilters: Iterable[Prefilter]) -> tuple[str, str]:
+    """Return what ``screened`` returns as two patterns: of what begins with a word, and of all else.
+
+    A state of an automaton stands for a set of places in its patterns: two automata have far fewer states than one.
+    """
+    words: list[str] = []
+    others: list[str] = []
+    for pattern in _alternatives(prefilters):
+        (words if pattern[0].isalnum() else others).append(pattern)
+    return _any_of(words), _any_of(others)
+
+
+def _any_of(patterns: Iterable[str]) -> str:
+    return f"(?i:{loosened(together(patterns))})"
+
+
+def _alternatives(prefilters: Iterable[Prefilter]) -> list[str]:
     prefilters = tuple(prefilters)
     found = [each for prefilter in prefilters for pattern in prefilter.anywhere for each in expanded(pattern)]
     for names, behind in (
@@ -77,7 +97,7 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
     opening = [pattern for prefilter in prefilters for pattern in prefilter.opening]
     if opening:
         found.append(rf"{_BEFORE}(?:{together(each for pattern in opening for each in expanded(pattern))})")
-    return f"(?i:{loosened(together(found))})"
+    return found
 
 
 UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

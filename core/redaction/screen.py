@@ -11,7 +11,7 @@ from core.redaction import assignments, commands, cues, nested, prose, settings,
 from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
-from core.redaction.names import ESCAPED, holds_foreign, screened
+from core.redaction.names import ESCAPED, holds_foreign, screened, screened_apart
 from core.redaction.private import PRIVATE
 from core.redaction.rule import (
     OVER,
@@ -114,8 +114,8 @@ def _suspected(data: bytes, names: Collection[str]) -> set[str]:
     found: set[str] = set()
     for rules in (WHOLES, OF_LINES):
         if any(rule.name in names for rule in rules):
-            groups, match = _by_group(rules)
-            found.update(name for number in match(data) or () for name in groups[number])
+            for groups, match in _by_group(rules):
+                found.update(name for number in match(data) or () for name in groups[number])
     if "foreign" in names and holds_foreign(data):
         found.add("foreign")
     found.intersection_update(names)
@@ -125,14 +125,23 @@ def _suspected(data: bytes, names: Collection[str]) -> set[str]:
     return {name for name in found if name not in _PROGRAMS or any(map(folded.__contains__, _literals(name)))}
 
 
+# Rules of one automaton: its states are sets of places in its patterns, and with more rules most of them would be new.
+_TOGETHER = 5
+
+
 @cache
-def _by_group(rules: tuple[Rule, ...]) -> tuple[tuple[tuple[str, ...], ...], Callable[[bytes], list[int] | None]]:
-    """Return the names of rules by their number in an automaton, in which single programs have one number, and it."""
+def _by_group(rules: tuple[Rule, ...]) -> list[tuple[list[list[str]], Callable[[bytes], list[int] | None]]]:
+    """Return automata, each with names of rules by their number in it; single programs have one number."""
     single = [rule for rule in rules if rule.prefilter and rule.name not in _PROGRAMS]
     programs = [rule for rule in rules if rule.name in _PROGRAMS]
     groups = [*([rule] for rule in single), *([programs] if programs else [])]
-    patterns = (screened([rule.prefilter for rule in group]) for group in groups)
-    return tuple(tuple(rule.name for rule in group) for group in groups), which(*patterns)
+    return [
+        (
+            [[rule.name for rule in group] for group in some],
+            which(*(screened([rule.prefilter for rule in group]) for group in some)),
+        )
+        for some in (groups[start : start + _TOGETHER] for start in range(0, len(groups), _TOGETHER))
+    ]
 
 
 @cache
@@ -143,10 +152,11 @@ def _literals(name: str) -> tuple[bytes, ...]:
 
 
 def patterns() -> list[str]:
-    """Return the patterns of the automaton: what may be a secret, what a text must be rewritten for first, and cues."""
-    rules = screened(rule.prefilter for rule in RULES)
+    """Return the patterns of the automata: two of what may be a secret, what is rewritten first, cues."""
+    words, others = screened_apart(rule.prefilter for rule in RULES)
     return [
-        "|".join((rules, ESCAPE, ESCAPED_SIGN, *ESCAPED)),
+        words,
+        "|".join((others, ESCAPE, ESCAPED_SIGN, *ESCAPED)),
         rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}",
         *cues.prefilters(),
     ]
