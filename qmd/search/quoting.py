@@ -443,6 +443,8 @@ class _Session(Turns):
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
             return 0.0
+        if bare.isascii() and bare.lower() == bare.upper():
+            return 0.0  # a time, a rule, brackets: no letter
         turn = self.turn(begin)
         role = self.roles[turn]
         if role == "command" and line.startswith(("- in /", "  ! ", "  intent: ")):

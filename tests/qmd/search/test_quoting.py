@@ -138,6 +138,16 @@ def test_an_exchange_with_the_question_s_words_is_shown_before_single_lines_of_o
     assert found[0] == "agent: I added a second one first, so that both are accepted for a day."
 
 
+def test_a_line_without_a_letter_is_not_quoted() -> None:
+    log = (
+        "01:12:38.301\nCloning the submodule\n01:12:38.304\n=======\nfatal: the clone of the submodule failed\n12:00\n"
+    )
+    text = f"{HEAD}## [1] user\n\nWhy?\n\n## [2] user\n\n{log}"
+    question = Question("why did the clone of the submodule fail")
+    found = show(quote(text, question, 600, (text.index("01:12"), len(text)))).split("\n")
+    assert sorted(found) == ["you: Cloning the submodule", "you: fatal: the clone of the submodule failed"]
+
+
 def test_a_statement_is_not_repeated_in_other_words() -> None:
     turns = "".join(
         f"## [{number}] assistant\n\n{text}\n\n"
