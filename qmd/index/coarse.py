@@ -25,6 +25,13 @@ LEAST = 50_000
 SHARDS = 64
 # Candidates of each shard; together they are at least twice those that are wanted.
 EACH = 32
+# Shards by which the distance of candidates is estimated, and shards of one search for those within that distance.
+_SAMPLE = 2
+_GROUP = 8
+_GROUPS = range(SHARDS // _GROUP)
+# At most so many times the expected candidates are taken of a group; vec0 takes no more than 4,096.
+_SLACK = 2
+_MOST = 4096
 # A table with more blocks of 1,024 codes is searched by several connections, a core each and this many at most: a
 # connection and its thread take some 3 ms, a block 0.1 ms.
 _FEW_BLOCKS = 256
@@ -73,30 +80,52 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
+    asked = Asked(connection, space, vector, limit)
     blocks: Any = connection.execute(f'SELECT count(*) FROM "{table(space)}_chunks"').get
     parts = 1 if blocks <= _FEW_BLOCKS else min(os.cpu_count() or 1, _MOST_CONNECTIONS)
     if parts == 1:
-        return _search(connection, space, vector, limit, range(SHARDS))
-    return _search_in_parallel(connection, space, vector, limit, parts)
+        return asked.search(connection, _GROUPS)
+    return _search_in_parallel(connection, asked, parts)
 
 
-def _search(
-    connection: apsw.Connection, space: Space, vector: bytes, limit: int, shards: range
-) -> list[tuple[int, float]]:
-    among = ",".join(f"({number})" for number in shards)
-    found: Any = connection.execute(
-        f"WITH shards(number) AS (VALUES {among})"
-        " SELECT b.rowid, vec_distance_L2(vec_int8(b.vector), vec_int8(?1)) AS distance"
-        f' FROM shards CROSS JOIN "{table(space)}" b'
-        " WHERE b.shard = shards.number AND b.bits MATCH vec_bit(?2) AND b.k = ?3 ORDER BY distance, b.rowid LIMIT ?4",
-        (vector, code(vector), max(EACH, -(-2 * limit // SHARDS)), limit),
-    ).fetchall()
-    return list(found)
+class Asked:
+    """A question to a table of signs: its vector and code, and the Hamming distance within which candidates lie.
+
+    The distance is estimated by a sample of shards: at least ``EACH`` codes of a shard lie within it. A sample of fewer
+    codes bounds nothing. ``limit`` chunks are wanted.
+    """
+
+    __slots__ = ("_bits", "_most", "_table", "_vector", "_within", "limit")
+
+    def __init__(self, connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> None:
+        self._vector, self._bits, self.limit = vector, code(vector), limit
+        self._table = table(space)
+        each = max(EACH, -(-2 * limit // SHARDS))
+        self._most = min(_SLACK * _GROUP * each, _MOST)
+        wanted = _SAMPLE * each
+        found: Any = connection.execute(
+            f'SELECT distance FROM "{self._table}" WHERE shard < ? AND bits MATCH vec_bit(?) AND k = ?',
+            (_SAMPLE, self._bits, wanted),
+        ).fetchall()
+        self._within = float(found[-1][0]) if len(found) == wanted else 8.0 * len(self._bits)
+
+    def search(self, connection: apsw.Connection, groups: range) -> list[tuple[int, float]]:
+        """Return what ``nearest`` does of some groups of shards. Raises apsw.Error."""
+        among = ",".join(f"({number * _GROUP})" for number in groups)
+        found: Any = connection.execute(
+            f"WITH groups(first) AS (VALUES {among})"
+            # vec0 gives a value of another column by a statement that it prepares for each row.
+            " SELECT v.rowid, vec_distance_L2(vec_int8(v.value00), vec_int8(?1)) AS distance"
+            f' FROM groups CROSS JOIN "{self._table}" b CROSS JOIN "{self._table}_auxiliary" v'
+            f" WHERE v.rowid = b.rowid AND b.shard >= groups.first AND b.shard < groups.first + {_GROUP}"
+            " AND b.bits MATCH vec_bit(?2) AND b.distance <= ?3 AND b.k = ?4"
+            " ORDER BY distance, v.rowid LIMIT ?5",
+            (self._vector, self._bits, self._within, self._most, self.limit),
+        ).fetchall()
+        return list(found)
 
 
-def _search_in_parallel(
-    connection: apsw.Connection, space: Space, vector: bytes, limit: int, parts: int
-) -> list[tuple[int, float]]:
+def _search_in_parallel(connection: apsw.Connection, asked: Asked, parts: int) -> list[tuple[int, float]]:
     """Search as many parts of the shards, the last on ``connection``, each other one on a connection of its own."""
     from core.errors import BrainError
     from qmd.index.parallel_read import SecondReader
@@ -104,7 +133,7 @@ def _search_in_parallel(
 
     def part(number: int, other: apsw.Connection) -> list[tuple[int, float]]:
         load(other)
-        return _search(other, space, vector, limit, range(number, SHARDS, parts))
+        return asked.search(other, range(number, len(_GROUPS), parts))
 
     readers = [SecondReader(str(connection.filename)) for _ in range(parts - 1)]
     try:
@@ -118,7 +147,7 @@ def _search_in_parallel(
     finally:
         for reader in readers:
             reader.close()
-    return sorted(found, key=lambda row: (row[1], row[0]))[:limit]
+    return sorted(found, key=lambda row: (row[1], row[0]))[: asked.limit]
 
 
 def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: Any = None) -> bool:

@@ -40,6 +40,14 @@ def made(connection: apsw.Connection, name: str = "m") -> Space:
         return vectors.ensure(connection, "local", name, DIMENSIONS, "f", "1")
 
 
+def put(connection: apsw.Connection, space: Space, found: NDArray[np.int8]) -> None:
+    """Give every four of ``found`` a cut of their own, from 1 on."""
+    with Transaction(connection):
+        for cut, first in enumerate(range(0, len(found), 4), start=1):
+            connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 4)", (cut, str(cut)))
+            vectors.add(connection, space, cut, 0, [row.tobytes() for row in found[first : first + 4]])
+
+
 def embed(connection: apsw.Connection, space: Space, chunks: int = _CHUNKS, seed: int = 1) -> None:
     """Give every waiting text vectors of its own."""
     waiting = vectors.waiting(connection, space)
@@ -88,11 +96,7 @@ def test_a_code_is_the_signs_of_the_numbers_and_of_their_sums_and_differences(va
 def test_what_is_nearest_is_found_among_thousands_with_its_exact_distance(tmp_path: Path) -> None:
     connection = open_index(str(tmp_path / "index.sqlite"), write=True)
     space = made(connection)
-    found = rows(6000, 3)
-    with Transaction(connection):
-        for cut, first in enumerate(range(0, len(found), 4), start=1):
-            connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 4)", (cut, str(cut)))
-            vectors.add(connection, space, cut, 0, [row.tobytes() for row in found[first : first + 4]])
+    put(connection, space, rows(6000, 3))
     assert coarse.keep(connection, space, least=6000)
     assert agree(connection, space)
     shares = []
@@ -132,6 +136,33 @@ def test_several_connections_find_what_one_finds(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(store, "open_index", open_again)
     assert [coarse.nearest(connection, space, row.tobytes(), 40) for row in asked] == alone
     assert opened == [path] * 15
+
+
+@pytest.mark.parametrize("different", [0, 1, 3000])
+def test_as_many_as_wanted_are_found_where_vectors_are_equal(tmp_path: Path, different: int) -> None:
+    connection = open_index(str(tmp_path / "index.sqlite"), write=True)
+    space = made(connection)
+    one = rows(1, 5)
+    found = np.concatenate([rows(max(different, 1), 6)[:different], np.repeat(one, 6000 - different, axis=0)])
+    put(connection, space, found)
+    assert coarse.keep(connection, space, least=6000)
+    near = coarse.nearest(connection, space, one[0].tobytes(), 100)
+    assert [far for _, far in near] == [0.0] * 100
+    # The nearest ones are found behind those that are equally far.
+    other = found[0] if different else -one[0]
+    ((_, far),) = coarse.nearest(connection, space, other.tobytes(), 1)
+    assert far == pytest.approx(0 if different else 254, abs=2)
+
+
+def test_candidates_are_found_where_the_sampled_shards_are_empty(tmp_path: Path) -> None:
+    connection = open_index(str(tmp_path / "index.sqlite"), write=True)
+    space = made(connection)
+    found = rows(6000, 3)
+    put(connection, space, found)
+    assert coarse.keep(connection, space, least=6000)
+    connection.execute(f'DELETE FROM "{coarse.table(space)}" WHERE shard < 2')
+    ((chunk, far),) = coarse.nearest(connection, space, found[-1].tobytes(), 1)
+    assert (chunk // SPAN, far) == (1500, 0.0)
 
 
 def test_few_vectors_are_looked_at_one_by_one(tmp_path: Path) -> None:
