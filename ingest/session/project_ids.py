@@ -27,7 +27,8 @@ _APART = re.compile("[^A-Za-z0-9]+")
 _APART_IN_GLOB = re.compile(r"[^A-Za-z0-9*?\[\]]+")
 # Folders below one that a rule names: so many levels, and so many in all.
 _LEVELS, _MOST = 3, 5_000
-_PATHS = re.compile(r"(?:/|\b[A-Za-z]:\\)[^\s\"'`<>|*?;:,()\[\]{}]{2,400}")
+_REST = r"[^\s\"'`<>|*?;:,()\[\]{}]{2,400}"
+_PATHS, _WINDOWS_PATHS = re.compile(f"/{_REST}"), re.compile(rf"(?:/|\b[A-Za-z]:\\){_REST}")
 # Punctuation and markup that may follow a path; the name of a folder may end in them all the same.
 _AFTER_PATH = "/\\.!_~#&=%^$@…’”»–—-。！，、；："
 
@@ -152,7 +153,7 @@ def _mentions(texts: Iterable[str], is_it: Callable[[str], bool]) -> Iterator[st
     """Yield each mention: the path without punctuation after it, the path, or the topmost folder above it."""
     known: dict[str, str] = {}
     for text in texts:
-        for match in _PATHS.finditer(text):
+        for match in (_WINDOWS_PATHS if ":\\" in text else _PATHS).finditer(text):
             path = match[0].rstrip("/\\.")
             if path and path not in known:
                 cut = "/" if path.startswith("/") else "\\"

@@ -48,7 +48,7 @@ def events(data: bytes, reading: Reading) -> Iterator[Record]:
         # Components of these kinds are never within each other: the next one begins where an end is lost.
         following = _COMPONENT.search(data, found.end())
         limit = following.start() if following else len(data)
-        end = re.compile(rb"(?mi)^END:" + found[1] + rb"[ \t]*\r?$").search(data, found.end(), limit)
+        end = re.compile(rb"(?mi)\nEND:" + found[1] + rb"[ \t]*\r?$").search(data, found.end(), limit)
         start, found = found.start(), following
         if end is None:
             line, counted = line + data.count(b"\n", counted, start), start
@@ -107,7 +107,7 @@ def _own_lines(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda each: "\n" if each[1] in "nN" else each[1], text)
+    return _ESCAPED.sub(lambda each: "\n" if each[1] in "nN" else each[1], text) if "\\" in text else text
 
 
 def _text(component: Any, name: str) -> str:

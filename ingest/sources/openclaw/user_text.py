@@ -28,8 +28,9 @@ _UNTRUSTED_END = re.compile(rf"(?:\A|\n\n){re.escape(_UNTRUSTED)}[ \t]*(?:\n|\Z)
 _UNTRUSTED_HEAD = re.compile(r"[A-Z][a-z]{1,30}(?: [a-z]{1,30}){0,8} \(untrusted[^()]{0,200}\):")
 _CONTEXT, _CONTEXT_END = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 _CONTEXT_MARK = re.compile(rf"^(?:{_CONTEXT}|{_CONTEXT_END})[ \t]*$\n?", re.MULTILINE)
+_BOOTSTRAP_HEAD = "[Bootstrap truncation warning]"
 _BOOTSTRAP = re.compile(
-    r"^\[Bootstrap truncation warning\]\nSome workspace bootstrap files were truncated before injection\."
+    rf"^{re.escape(_BOOTSTRAP_HEAD)}\nSome workspace bootstrap files were truncated before injection\."
     r"(?:\nTreat Project Context as partial[^\n]*)?"
     r"(?:\n- (?:[^\n]{1,400}? raw -> \d|If unintentional, |\+\d)[^\n]*)*$",
     re.MULTILINE,
@@ -83,7 +84,7 @@ def _without_context(text: str) -> str:
                 kept.append(text[at:opened])
                 at, opened = mark.end(), -1
         text = "".join([*kept, text[at:]])
-    return _BOOTSTRAP.sub("", text)
+    return _BOOTSTRAP.sub("", text) if _BOOTSTRAP_HEAD in text else text
 
 
 def _queued(text: str) -> list[str]:
@@ -167,7 +168,10 @@ def _without_envelopes(text: str) -> str:
         elif not _LINE.fullmatch(head):
             break
         at = end + 1
-    text = _MESSAGE_ID.sub("", _UNTRUSTED_END.split(text[at:], maxsplit=1)[0]).strip()
+    text = text[at:]
+    if _UNTRUSTED in text:
+        text = _UNTRUSTED_END.split(text, maxsplit=1)[0]
+    text = (_MESSAGE_ID.sub("", text) if "[message_id: " in text else text).strip()
     is_of_group = bool(names) or _without_stamp(text) != text
     if text.startswith(_HISTORY) and f"\n{_CURRENT}\n" in text:
         text, is_of_group = text.partition(f"\n{_CURRENT}\n")[2].lstrip(), True
