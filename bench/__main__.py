@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import sys
-import traceback
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from bench.agents import guard, handover, hooks, recall
 from bench.asking import ask, blame, both_stores, coverage, locomo, tui, warm, web, work
@@ -61,40 +57,6 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def apart(measure: Callable[..., None], report: Report, **options: Any) -> Report:
-    """Return the report with what ``measure`` adds in a process of its own.
-
-    A program's peak memory is never less than that of the process that starts it (exec(2) hands it on), so what one
-    suite needs must not be counted for those after it. Raises what ``measure`` raises, EOFError where it was killed.
-    """
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(theirs, measure, report, options))
-    process.start()
-    theirs.close()
-    try:
-        outcome: Report | Exception = ours.recv()
-    except EOFError:
-        raise EOFError(f"{measure.__module__}.{measure.__name__} was killed") from None
-    finally:
-        ours.close()
-        process.join()
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
-
-
-def _send(pipe: Connection, measure: Callable[..., None], report: Report, options: dict[str, Any]) -> None:
-    outcome: Report | Exception = report
-    try:
-        measure(report, **options)
-    except Exception as error:  # noqa: BLE001  # raised where it is received
-        if not isinstance(error, Failed):
-            traceback.print_exc()
-        outcome = error
-    pipe.send(outcome)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Return 0 if every bar is met but for known ones, else 1; 2 if something could not be measured at all."""
     parser = argparse.ArgumentParser(
@@ -120,9 +82,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for name in suites:
             for measure in SUITES[name]:
-                more = {"sizes": arguments.sizes} if name == ALONE else {}
-                report = apart(measure, report, quick=arguments.quick, **more)
-    except (Failed, EOFError) as failure:
+                measure(report, quick=arguments.quick, **({"sizes": arguments.sizes} if name == ALONE else {}))
+    except Failed as failure:
         sys.stderr.write(f"bench: {failure}\n")
         return 2
     page = report.markdown()

@@ -9,7 +9,6 @@ import math
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +41,21 @@ class Run(NamedTuple):
         return json.loads(self.output)
 
 
+# A program's peak memory is never less than what the process held that starts it (exec(2) hands it on): a small
+# process is between the benchmark and each program. It writes seconds, cpu seconds, peak and status to descriptor 3.
+_STARTER = """
+import os, sys, time
+os.set_inheritable(3, False)
+count = int(sys.argv[1])
+argv, environ = sys.argv[2 + count :], dict(pair.split("=", 1) for pair in sys.argv[2 : 2 + count])
+started = time.perf_counter()
+child = os.posix_spawn(argv[0], argv, environ)
+_, status, usage = os.wait4(child, 0)
+wall = time.perf_counter() - started
+os.write(3, f"{wall} {usage.ru_utime + usage.ru_stime} {usage.ru_maxrss} {status}".encode())
+"""
+
+
 def run(
     argv: Sequence[str], environ: dict[str, str], ok: tuple[int, ...] = (0,), stdin: Path | str = os.devnull
 ) -> Run:
@@ -49,27 +63,27 @@ def run(
 
     Raises Failed where it ends with a code not in ``ok``.
 
-    A child's peak memory is never less than this process's own was (exec(2) hands it on): each suite runs in a process
-    of its own and keeps its data in files. stdout goes to a file too: a pipe would make the child wait for its reader.
+    stdout goes to a file: a pipe would make the child wait for its reader.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(stdin, "rb") as given:
-        ends = [
-            (os.POSIX_SPAWN_DUP2, given.fileno(), 0),
-            (os.POSIX_SPAWN_DUP2, out.fileno(), 1),
-            (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
-        ]
-        started = time.perf_counter()
-        child = os.posix_spawn(argv[0], list(argv), environ, file_actions=ends)
-        _, status, usage = os.wait4(child, 0)
-        wall = time.perf_counter() - started
-        code = os.waitstatus_to_exitcode(status)
+    pairs = [f"{name}={value}" for name, value in environ.items()]
+    starter = [sys.executable, "-I", "-S", "-c", _STARTER, str(len(pairs)), *pairs, *argv]
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        tempfile.TemporaryFile() as figures,
+        open(stdin, "rb") as given,
+    ):
+        ends = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in enumerate((given, out, err, figures))]
+        os.waitpid(os.posix_spawn(starter[0], starter, environ, file_actions=ends), 0)
         out.seek(0)
-        output = out.read()
-        if code not in ok:
-            err.seek(0)
-            said = (err.read() or output).decode("utf-8", "replace").strip()
-            raise Failed(f"`{' '.join(argv[1:])[:200]}` ended with {code}: {said[-2000:]}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT, code, output)
+        err.seek(0)
+        figures.seek(0)
+        output, said, found = out.read(), err.read(), figures.read().split()
+    code = os.waitstatus_to_exitcode(int(found[3])) if found else None
+    if code is None or code not in ok:
+        message = (said or output).decode("utf-8", "replace").strip()
+        raise Failed(f"`{' '.join(argv[1:])[:200]}` ended with {code}: {message[-2000:]}")
+    return Run(float(found[0]), float(found[1]), int(found[2]) * _RSS_UNIT, code, output)
 
 
 def floor(environ: dict[str, str]) -> float:

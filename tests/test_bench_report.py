@@ -1,15 +1,12 @@
-"""What `make bench` measures apart, and says of a bar that is missed."""
+"""What `make bench` counts for a program, and says of a bar that is missed."""
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import apart
 from bench.measure import Failed, run
 from bench.report import Report, Row
 
@@ -44,31 +41,24 @@ def test_a_bar_that_is_met_after_all_is_no_miss() -> None:
     assert "all of it is read" not in page
 
 
-def _large(report: Report) -> None:
+def test_what_the_benchmark_held_is_not_counted_for_a_program(tmp_path: Path) -> None:
     assert len(bytearray(b"x" * (200 << 20)))
-    report.add(Row("large", "done"))
+
+    done = run([sys.executable, "-c", "pass"], {"HOME": str(tmp_path)})
+
+    assert 0 < done.peak < 100 << 20
 
 
-def _small(report: Report, *, environ: dict[str, str]) -> None:
-    report.add(Row("small", str(run([sys.executable, "-c", "pass"], environ).peak)))
+def test_a_program_has_the_variables_and_the_input_that_are_given(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("words")
+    code = "import os; print(os.environ['A'], 'PATH' in os.environ, input())"
+
+    done = run([sys.executable, "-c", code], {"A": "b=c"}, stdin=tmp_path / "in")
+
+    assert done.output.split() == [b"b=c", b"False", b"words"]
 
 
-def _failing(report: Report) -> None:
-    raise Failed("it did not end well")
-
-
-def _killed(report: Report) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_what_one_suite_needs_of_memory_is_not_counted_for_the_next(tmp_path: Path) -> None:
-    report = apart(_small, apart(_large, Report()), environ={"HOME": str(tmp_path)})
-    assert [row.name for row in report.rows] == ["large", "small"]
-    assert int(report.rows[1].value) < 150 << 20
-
-
-def test_a_suite_that_fails_or_is_killed_says_so() -> None:
-    with pytest.raises(Failed, match="did not end well"):
-        apart(_failing, Report())
-    with pytest.raises(EOFError, match="_killed was killed"):
-        apart(_killed, Report())
+@pytest.mark.parametrize("program", [sys.executable, "/no/such/program"])
+def test_a_program_that_does_not_end_well_is_no_figure(program: str, tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=r"not well|No such file"):
+        run([program, "-c", "import sys; sys.exit('not well')"], {"HOME": str(tmp_path)})
