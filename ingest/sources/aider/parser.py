@@ -35,7 +35,7 @@ KNOWN = Vocabulary(__file__)
 
 _SHELLS, _ASKS = KNOWN.texts("shells"), KNOWN.texts("asks")
 _START = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*$", re.MULTILINE)
-_TYPED = re.compile(r"^#### (.*?)[ ]{2}$", re.MULTILINE)
+_TYPED = re.compile(r"^#### (.*)[ ]{2}$", re.MULTILINE)
 _VERSION = re.compile(r"^Aider v(\S{1,40})")
 _MODEL = re.compile(r"^(?:Main model|Model|Models): (\S{1,100}?)(?: with|,|$)")
 _TOKENS = re.compile(r"^Tokens: .{0,60}?([0-9.]{1,12})(k?) received")

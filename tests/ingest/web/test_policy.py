@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from core import config_yaml
 from core.home import Home
 from ingest.sources.chrome.source import settings
 from ingest.web import policy as reasons
-from ingest.web.policy import Page, Policy
+from ingest.web.policy import Page, Policy, with_lists
 from tests.cases import cases
 from tests.tables import every
 
@@ -65,3 +66,11 @@ def test_many_are_judged_as_each_alone() -> None:
 def test_the_shipped_policy_keeps_work_and_drops_mail(home: Home, url: str, reason: str) -> None:
     found = Policy(settings(home)).judge(url, "", "")
     assert found == reason if reason else isinstance(found, Page)
+
+
+def test_the_shipped_lists_are_parsed_once_and_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_lists({})["deny"].clear()
+    monkeypatch.setattr(config_yaml, "parse", lambda path: pytest.fail(f"parsed again: {path}"))
+
+    assert with_lists({})["deny"]
+    assert with_lists({"deny": []})["deny"] == []
