@@ -18,7 +18,7 @@ from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from core.home import Home
@@ -78,7 +78,6 @@ class Rules:
     __slots__ = (
         "_home",
         "_judged",
-        "_marked",
         "_paths",
         "_projects",
         "_remembers",
@@ -95,7 +94,6 @@ class Rules:
         self._synthetic = _globs(synthetic.get("projects"))
         self._signs: Signs | None = None
         self._judged: dict[str, str] = {}
-        self._marked: dict[str, str] = {}
         self._home = home
         self._withheld: Withheld | None = None
         # True if anything was ever excluded; None until that is looked up.
@@ -142,11 +140,11 @@ class Rules:
 
     def marked_by(self, project: str) -> str:
         """Return the folder of the marker that excludes a project, "" if there is none."""
-        if not project or not os.path.isabs(project):
+        if not os.path.isabs(project):
             return ""
         if project not in self._judged:
-            ways = spellings(project)
-            self._judged[project] = next(filter(None, (self._marking(way.rstrip("/") or "/") for way in ways)), "")
+            folders = (folder for way in spellings(project) for folder in _upwards(way))
+            self._judged[project] = next(filter(self._has_marker, folders), "")
         return self._judged[project]
 
     def _covering(self, project: str, sign: str) -> tuple[str, ...]:
@@ -193,19 +191,8 @@ class Rules:
             return True
         return SYNTHETIC_PROMPT in body[:4096]
 
-    def _marking(self, folder: str) -> str:
-        """Return the nearest folder with a marker, ``folder`` or one above; "" if there is none."""
-        passed = []
-        known = self._marked.get(folder)
-        while known is None:
-            passed.append(folder)
-            above = dirname(folder)
-            known = folder if self._has_marker(folder) else "" if above == folder else self._marked.get(above)
-            folder = above
-        self._marked.update(dict.fromkeys(passed, known))
-        return known
-
     def _has_marker(self, folder: str) -> bool:
+        """Return True if a folder has a marker, or had one when it was last there."""
         if os.path.lexists(join(folder, MARKER)):
             self.withheld.note_folder(folder, marked=True)
             return True
@@ -215,6 +202,17 @@ class Rules:
             return True
         self.withheld.note_folder(folder, marked=False)
         return False
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, the nearest first."""
+    folder = folder.rstrip("/") or "/"
+    while True:
+        yield folder
+        above = dirname(folder)
+        if above == folder:
+            return
+        folder = above
 
 
 def _globs(given: object) -> Globs:
