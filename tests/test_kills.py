@@ -175,10 +175,5 @@ def _kill(world: World, spawn: Spawn, kills: int) -> None:
 
 
 @pytest.mark.long
-def test_whatever_is_killed_the_next_run_heals_it(home: Home, tmp_path: Path, brain: Brain, spawn: Spawn) -> None:
-    _kill(World(home, tmp_path / "transcripts", brain, seed=7), spawn, 10)
-
-
-@pytest.mark.long
 def test_two_hundred_kills_lose_nothing(home: Home, tmp_path: Path, brain: Brain, spawn: Spawn) -> None:
     _kill(World(home, tmp_path / "transcripts", brain, seed=8), spawn, 200)

@@ -178,10 +178,10 @@ def _asked(
     bars: tuple[float, float],
     options: Iterable[str] = (),
 ) -> Iterator[_Figure]:
-    """Each question as a process of its own, the floor before each; the first round only fills the caches."""
+    """Each question as a process of its own, the floor before each; several rounds follow one that fills the caches."""
     floors: list[float] = []
     taken: list[Run] = []
-    for number in range(-1, rounds):
+    for number in range(-1 if rounds > 1 else 0, rounds):
         for question in questions:
             least = floor(environ)
             done = run([*program(), "ask", "--json", *options, "--", question], environ, ok=(0, 67))

@@ -58,11 +58,12 @@ def test_a_hundred_megabytes_of_talk_make_one_document_of_bounded_size(home: Hom
     s = Script()
     chance = random.Random(1)
     words = [f"word{number}" for number in range(3000)]
+    said = [" ".join(chance.choices(words, k=900)) for _ in range(100)]
     asked = 0
     with (tmp_path / f"{SESSION}.jsonl").open("wb") as stream:
         while stream.tell() < 110 * MB:
-            said = " ".join(chance.choices(words, k=900))
-            stream.write(lines(s.user(f"question {asked} {mark}"), s.assistant(text(f"answer {asked} {mark} {said}"))))
+            answer = f"answer {asked} {mark} {said[asked % len(said)]}"
+            stream.write(lines(s.user(f"question {asked} {mark}"), s.assistant(text(answer))))
             asked += 1
     peak, ledger = _peak(home, tmp_path)
     assert ledger["ingested"] == 1
