@@ -29,10 +29,11 @@ _GRACE_S = 5.0
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection of which no statement takes longer than ``patience_s``, and none goes on after ``until``.
 
-    ``until`` is in monotonic seconds. A statement that is late closes the connection, and raises EngineTimeout: nobody
-    knows what the server still sends.
+    ``member`` is who logged in, "" before the space is entered. ``until`` is in monotonic seconds. A statement that is
+    late closes the connection, and raises EngineTimeout: nobody knows what the server still sends.
     """
 
+    member: str = ""
     patience_s: float = float("inf")
     until: float = float("inf")
 
@@ -56,11 +57,11 @@ class BoundedConnection(psycopg.Connection[Any]):
             if not self.closed and self.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
                 self.allow(before - _GRACE_S)
 
-    def allow(self, seconds: float) -> None:
-        """Let each statement take so many seconds from now on, at the server as well."""
+    def allow(self, seconds: float, before: str = "") -> None:
+        """Let each statement take so many seconds from now on, at the server as well; ``before`` is sent with it."""
         self.patience_s = seconds + _GRACE_S
         milliseconds = 0 if seconds == float("inf") else max(1, int(seconds * 1000))
-        self.execute(f"SET statement_timeout = {milliseconds}".encode())
+        self.execute(f"{before}SET statement_timeout = {milliseconds}".encode())
 
 
 def _bounded(gen: Generator[Any, Any, _Answer], until: float) -> Generator[Any, Any, _Answer]:

@@ -132,13 +132,11 @@ def _open(engine: Engine, until: float, *, read_only: bool, statement_s: Callabl
 
     def prepare() -> None:
         connection.until = until
-        connection.allow(max(0.001, until - time.monotonic()))
-        _enter(connection, engine.space)
-        if read_only:
-            connection.execute("SET default_transaction_read_only = on")
-        else:
-            connection.execute(f"SET idle_in_transaction_session_timeout = {_GONE_MS}")
-        connection.allow(statement_s())
+        _enter(connection, engine.space, max(0.001, until - time.monotonic()))
+        rule = (
+            "default_transaction_read_only = on" if read_only else f"idle_in_transaction_session_timeout = {_GONE_MS}"
+        )
+        connection.allow(statement_s(), f"SET {rule}; ")
         connection.until = float("inf")
 
     return _or_closed(connection, prepare)
@@ -158,25 +156,28 @@ def _or_closed(connection: BoundedConnection, call: Callable[[], object]) -> Bou
     return connection
 
 
-def _enter(connection: psycopg.Connection[Any], space: str) -> None:
-    """Make the space's tables findable, and note that the member is there. Raises EngineMissing, Refused."""
+def _enter(connection: BoundedConnection, space: str, seconds: float) -> None:
+    """Make the space's tables findable, and note that the member is there; each statement has so many seconds.
+
+    Raises EngineMissing, Refused.
+    """
     from psycopg import errors
 
     home = schema.schema_name(space)
+    # Over a network each statement waits for the way there and back, so one says and asks several things.
     query = (
         "SELECT s.oid IS NOT NULL AND has_schema_privilege(s.oid, 'USAGE'), pg_is_in_recovery(),"
+        " set_config('statement_timeout', %s, false), set_config('search_path', concat_ws(', ', %s::text,"
         " (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-        "  WHERE e.extname = 'vector')"
+        "  WHERE e.extname = 'vector')), false)"
         " FROM (SELECT 1) one LEFT JOIN pg_namespace s ON s.nspname = %s"
     )
-    row = connection.execute(query, (home,)).fetchone()
+    row = connection.execute(query, (str(max(1, int(seconds * 1000))), f'"{home}"', home)).fetchone()
     if row is None or not row[0]:
         raise EngineMissing(
             f"the server has no space {space!r} that {me(connection)!r} is a member of",
             "ask an admin: brain team members --add NAME; then: brain team join",
         )
-    path = f'"{home}", {row[2]}' if row[2] else f'"{home}"'
-    connection.execute("SELECT set_config('search_path', %s, false)", (path,))
     query = (
         "SELECT (SELECT value FROM meta WHERE key = 'schema'), (SELECT value FROM meta WHERE key = 'needs'), m.name,"
         " m.client IS DISTINCT FROM %s OR m.policy IS DISTINCT FROM %s OR m.seen_at IS NULL"
@@ -188,6 +189,7 @@ def _enter(connection: psycopg.Connection[Any], space: str) -> None:
         raise EngineMissing(
             f"{me(connection)!r} is no member of the space {space!r}", "ask an admin: brain team members --add NAME"
         )
+    connection.member = str(found[2])
     held, needs = int(found[0] or 0), int(found[1] or 0)
     if held < schema.OLDEST:
         raise EngineMissing(f"the space {space!r} is of version {held}", "an admin runs: brain team init")

@@ -18,7 +18,7 @@ from qmd.index.catalogue import Filters
 from qmd.index.terms import Analyzer
 from qmd.search.search import Searcher
 from qmd.team import overlay
-from qmd.team.connection import me, open_reader
+from qmd.team.connection import open_reader
 from qmd.team.failures import LATE
 from qmd.team.reading import Away, TeamStore
 from runtime.asking.ask import Asker
@@ -123,7 +123,7 @@ class Team:
 
     def _open(self, seconds: float) -> tuple[BoundedConnection, str]:
         connection = open_reader(self.engine, seconds)
-        return connection, self.engine.member or me(connection)
+        return connection, self.engine.member or connection.member
 
 
 class TeamAsker(Asker):

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import keyring
@@ -222,3 +223,22 @@ def test_vectors_get_an_approximate_index_once_there_are_enough(space: Space) ->
         plan = str(mira.execute(f"EXPLAIN {query}".encode()).fetchall())
         assert f"vectors_space_{number}" in plan
         assert mira.execute(query.encode()).fetchone() == (7,)
+
+
+def test_a_reader_is_ready_after_three_statements(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.open_reader(space.engine("mira"), 10).close()
+    said: list[object] = []
+    execute: Any = psycopg.Connection.execute
+
+    def counted(self: psycopg.Connection, *asked: object) -> object:
+        said.append(asked)
+        return execute(self, *asked)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    with connection.open_reader(space.engine("mira"), 10) as reader:
+        assert len(said) == 3, said
+        assert reader.member == "mira"
+        shown = [reader.execute(f"SHOW {name}".encode()).fetchone() for name in ("search_path", "statement_timeout")]
+    assert shown[0] == (f'"brain_{space.name}", public',)
+    assert shown[1] is not None
+    assert shown[1][0] != "0"
