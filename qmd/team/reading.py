@@ -336,23 +336,26 @@ class TeamCandidates:
         self._wait()
         if meaning.weigh is not None:
             meaning.weights.update({unit.name: meaning.weigh(unit.code_share) for unit in self._units})
-        space = self._store.rows(
-            "SELECT id FROM spaces WHERE (fingerprint, layout, dimensions) = (%s, %s, %s)"
-            " ORDER BY (provider, model) = (%s, %s) DESC, id LIMIT 1",
+        units = [unit.id for unit in self._units]
+        found = self._store.rows(
+            "SELECT s.id, (SELECT coalesce(sum(c.vectors), 0)::bigint FROM vector_counts c"
+            " WHERE c.space = s.id AND c.unit = ANY (%s))"
+            " FROM spaces s WHERE (s.fingerprint, s.layout, s.dimensions) = (%s, %s, %s)"
+            " ORDER BY (s.provider, s.model) = (%s, %s) DESC, s.id LIMIT 1",
+            units,
             meaning.space.fingerprint,
             meaning.space.layout,
             meaning.space.dimensions,
             meaning.space.provider,
             meaning.space.model,
         )
-        if not space or not self._units:
+        if not found or not found[0][1]:
             return knn.Nearest({}, 0.0)
-        return self._nearest(int(space[0][0]), meaning)
+        return self._nearest(int(found[0][0]), int(found[0][1]), units, meaning)
 
-    def _nearest(self, space: int, meaning: Meaning) -> Nearest:
+    def _nearest(self, space: int, count: int, units: list[int], meaning: Meaning) -> Nearest:
         dimensions = int(meaning.space.dimensions)
-        rows, units = self._store.rows, [unit.id for unit in self._units]
-        (count,) = rows("SELECT count(*) FROM vectors WHERE space = %s AND unit = ANY (%s)", space, units)[0]
+        rows = self._store.rows
         depth = knn.depth(-(-count // knn.BLOCK), self._limit)
         vector = f"[{','.join(map(str, memoryview(meaning.vector()).cast('b')))}]"
         condition, values = _condition(self._filters)

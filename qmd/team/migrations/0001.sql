@@ -70,6 +70,8 @@ CREATE TABLE documents (
   UNIQUE (unit, path),
   UNIQUE (id, unit)
 );
+-- Scoring looks up the lengths of thousands of documents, and reads them from this index alone.
+CREATE INDEX documents_tokens ON documents (id) INCLUDE (tokens);
 CREATE INDEX documents_ended ON documents (ended DESC);
 CREATE INDEX documents_hash ON documents (hash);
 CREATE INDEX documents_title ON documents USING gin (title_terms) WITH (fastupdate = off);
@@ -90,7 +92,9 @@ CREATE TABLE passages (
 -- A tsvector of a passage has about 2 kB: in the row it is read with it, without a look into another table.
 ALTER TABLE passages ALTER COLUMN body SET STORAGE MAIN, ALTER COLUMN words SET STORAGE MAIN;
 ALTER TABLE passages SET (toast_tuple_target = 8160);
-CREATE INDEX passages_terms ON passages USING gin (body, words) WITH (fastupdate = off) WHERE number >= 0;
+-- Rows wait in a list (8 MB) and enter the tree together: one by one they take three times as long. A question reads the
+-- list as well, so `tend` empties it at the end of a push.
+CREATE INDEX passages_terms ON passages USING gin (body, words) WITH (gin_pending_list_limit = 8192) WHERE number >= 0;
 CREATE INDEX passages_unit ON passages (unit);
 
 CREATE TABLE terms (
@@ -133,6 +137,13 @@ CREATE TABLE vectors (
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
 CREATE INDEX vectors_document ON vectors (document);
+-- How many vectors a unit has in a space, kept by a trigger: a question that counts them reads each.
+CREATE TABLE vector_counts (
+  space int NOT NULL REFERENCES spaces ON DELETE CASCADE,
+  unit int NOT NULL REFERENCES units ON DELETE CASCADE,
+  vectors bigint NOT NULL,
+  PRIMARY KEY (space, unit)
+);
 
 -- What was forgotten, without its name: the SHA-256 of `tombstone(…)`.
 CREATE TABLE tombstones (
@@ -187,6 +198,7 @@ ALTER TABLE terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE spaces ENABLE ROW LEVEL SECURITY;
 ALTER TABLE embedded ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vectors ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vector_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tombstones ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY seen ON meta FOR SELECT USING ((SELECT is_member()));
@@ -221,6 +233,8 @@ CREATE POLICY removed ON embedded FOR DELETE USING (unit = ANY ((SELECT own())::
 CREATE POLICY seen ON vectors FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
 CREATE POLICY made ON vectors FOR INSERT WITH CHECK (unit = ANY ((SELECT own())::int[]));
 CREATE POLICY removed ON vectors FOR DELETE USING (unit = ANY ((SELECT own())::int[]));
+
+CREATE POLICY seen ON vector_counts FOR SELECT USING (unit = ANY ((SELECT visible())::int[]));
 
 CREATE POLICY owned ON tombstones FOR SELECT USING (owner = session_user);
 CREATE POLICY made ON tombstones FOR INSERT WITH CHECK (owner = session_user AND (SELECT is_member()));
@@ -341,6 +355,26 @@ CREATE TRIGGER counted_in AFTER INSERT ON documents REFERENCING NEW TABLE AS cha
   FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
 CREATE TRIGGER counted_out AFTER DELETE ON documents REFERENCING OLD TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION count_documents();
+
+-- A unit that goes takes its counts along, and its vectors only then.
+CREATE FUNCTION count_vectors() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO vector_counts AS v (space, unit, vectors) SELECT space, unit, count(*) FROM changed GROUP BY 1, 2
+      ON CONFLICT (space, unit) DO UPDATE SET vectors = v.vectors + excluded.vectors;
+  ELSE
+    UPDATE vector_counts v SET vectors = v.vectors - c.vectors
+      FROM (SELECT space, unit, count(*) AS vectors FROM changed GROUP BY 1, 2) c
+      WHERE v.space = c.space AND v.unit = c.unit;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER counted_in AFTER INSERT ON vectors REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_vectors();
+CREATE TRIGGER counted_out AFTER DELETE ON vectors REFERENCING OLD TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_vectors();
 
 -- Searching. Row security comes before every condition that is not leakproof, and `@@` is not: no index would be used.
 -- So these run as the owner of the tables, and apply the same condition themselves.
@@ -485,9 +519,10 @@ BEGIN
   IF NOT is_member() OR NOT pg_try_advisory_xact_lock(hashtext(current_schema()), 0) THEN
     RETURN 0;
   END IF;
+  PERFORM gin_clean_pending_list('passages_terms');
   FOR each IN SELECT * FROM spaces LOOP
     CONTINUE WHEN to_regclass(format('vectors_space_%s', each.id)) IS NOT NULL;
-    held := (SELECT count(*) FROM vectors v WHERE v.space = each.id);
+    held := (SELECT coalesce(sum(v.vectors), 0) FROM vector_counts v WHERE v.space = each.id);
     CONTINUE WHEN held < minimum;
     making := format(
       'CREATE INDEX vectors_space_%s ON vectors USING hnsw ((embedding::%s.halfvec(%s)) %s.halfvec_l2_ops) WHERE space = %s',

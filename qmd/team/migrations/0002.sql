@@ -82,7 +82,7 @@ CREATE FUNCTION candidates(
 ) RETURNS TABLE (
   document bigint, number int, length float8, places jsonb, inner_places jsonb, titles int[], bodies int[], named boolean
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET random_page_cost = 1.1 AS $$
 DECLARE
   allowed int[] := ARRAY(SELECT unnest(among) INTERSECT SELECT unnest(visible()));
   amount units%ROWTYPE;

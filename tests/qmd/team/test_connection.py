@@ -225,6 +225,35 @@ def test_vectors_get_an_approximate_index_once_there_are_enough(space: Space) ->
         assert mira.execute(query.encode()).fetchone() == (7,)
 
 
+def test_rows_that_wait_for_the_index_of_terms_wait_until_the_end_of_a_push(space: Space) -> None:
+    index = apsw.Connection(":memory:")
+    tables.ensure(index)
+    with connection.open_writer(space.engine("mira"), 10) as mira, space.superuser() as root:
+        unit = writing.ensure_unit(mira, "brain", "session", 0.0, REDACTION)
+
+        def put(path: str) -> None:
+            document = writing.Outgoing(path, "a", "h", 1, 2, True, {}, "amber " * 40, [])
+            writing.put(
+                mira,
+                Analyzer(index),
+                [document],
+                unit=unit,
+                collection="brain",
+                device="d",
+                policy=REDACTION,
+                space=None,
+            )
+
+        waiting = "SELECT gin_clean_pending_list('passages_terms')"
+        put("a.md")
+        assert root.execute(waiting).fetchone() == (1,)
+        put("b.md")
+        mira.execute("SELECT tend(20)")
+        assert root.execute(waiting).fetchone() == (0,)
+        found = mira.execute("SELECT count(*) FROM matching_passages('amber')").fetchone()
+        assert found == (2,)
+
+
 def test_a_reader_is_ready_after_three_statements(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     connection.open_reader(space.engine("mira"), 10).close()
     said: list[object] = []

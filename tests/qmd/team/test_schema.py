@@ -325,6 +325,28 @@ def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> N
         assert mira.execute("SELECT count(*) FROM terms").fetchone() == (0,)
 
 
+def test_vectors_are_counted_for_those_who_see_them(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_reader(space.engine("leo"), 10) as leo,
+    ):
+        number = writing.ensure_space(mira, Vectors(1, "p", "m", 3, "f", "l", "t"))
+        for collection, paths in (("brain", ("a.md", "b.md")), ("notes", ("c.md",))):
+            unit = _unit(mira, collection)
+            for path in paths:
+                row = (number, _put(mira, unit, path, "amber"), unit)
+                mira.execute("INSERT INTO vectors VALUES (%s, %s, 0, %s, 0, 0, 1, '[1,2,3]')", row)
+        _share(mira, unit, "member", "leo")
+        counts = "SELECT space, vectors FROM vector_counts ORDER BY vectors"
+        assert mira.execute(counts).fetchall() == [(number, 1), (number, 2)]
+        assert leo.execute(counts).fetchall() == [(number, 1)]
+        assert _attempt(mira, "UPDATE vector_counts SET vectors = 9") == "42501"
+        mira.execute("DELETE FROM documents WHERE path = 'a.md'")
+        assert mira.execute(counts).fetchall() == [(number, 1), (number, 1)]
+        mira.execute("DELETE FROM units")
+        assert mira.execute(counts).fetchall() == []
+
+
 def test_a_member_of_one_space_sees_nothing_of_another_in_the_same_database(space: Space) -> None:
     with connection.connect(space.engine("ada"), 10) as admin:
         schema.migrate(admin, "other", REDACTION)
