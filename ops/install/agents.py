@@ -115,6 +115,9 @@ def _plugin(path: str, source: str) -> Wiring:
 
 _NO_HOOKS = "no hook adds to a prompt: the agent asks by itself, by the skills and tools"
 
+# Droid reads its settings for hooks only where there is no hooks.json.
+_DROID = {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop --source droid"}
+
 _CONTINUE = "{CONTINUE_GLOBAL_DIR:~/.continue}/config.yaml"
 
 AGENTS = (
@@ -382,13 +385,12 @@ AGENTS = (
         (
             _mcp("~/.factory/mcp.json", shape="stdio"),
             _skills("~/.factory/skills"),
-            _hooks(
-                "~/.factory/settings.json",
-                {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop --source droid"},
-            ),
+            _hooks("~/.factory/settings.json", _DROID),
+            _hooks("~/.factory/hooks.json", _DROID, bare=True)._replace(needs="~/.factory/hooks.json"),
         ),
-        "https://docs.factory.ai/reference/hooks-reference, /cli/configuration/mcp, /cli/configuration/skills",
-        "no guard; the hooks are not read where ~/.factory/hooks.json exists",
+        "https://docs.factory.ai/harness/hooks, /reference/hooks-reference, /cli/configuration/mcp, "
+        "/cli/configuration/skills",
+        "no guard",
     ),
     Agent(
         "continue",

@@ -25,7 +25,7 @@ class Part(NamedTuple):
     """One thing that a file holds: the ``agent`` that reads it, its ``kind``, and what its ``form`` puts where.
 
     ``key`` is the path of keys of an entry. ``value`` is an entry's value, the text of a block or file, or for hooks
-    {"entries": event → entry, "flat", "matchers"}.
+    {"entries": event → entry, "flat", "bare", "matchers"}.
     """
 
     agent: str
@@ -172,7 +172,8 @@ def _json_take(text: str, part: Part) -> str:
 
 
 def _shape(part: Part) -> hook_edit.Shape:
-    return hook_edit.Shape(bool(part.value.get("flat")), dict(part.value.get("matchers") or {}))
+    flat, bare = (bool(part.value.get(name)) for name in ("flat", "bare"))
+    return hook_edit.Shape(flat, bare, dict(part.value.get("matchers") or {}))
 
 
 def _hooks_state(text: str, part: Part) -> str:

@@ -1,7 +1,8 @@
 """Hooks of ours in an agent's JSON settings: put in and taken out, without changing any other byte.
 
 Claude Code's form, which most agents took over, has groups: ``{"hooks": {EVENT: [{"matcher": …, "hooks": [ENTRY]}]}}``.
-The flat form is ``{"hooks": {EVENT: [ENTRY]}}``. An entry is ours if its command runs ``brain hook …``.
+The flat form is ``{"hooks": {EVENT: [ENTRY]}}``. The bare form has no key ``hooks``: the events are keys of the file.
+An entry is ours if its command runs ``brain hook …``.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from runtime.explaining.installation import is_hook
 class Shape(NamedTuple):
     """The form of one agent's hooks: ``flat`` if an event's list holds the entries, not groups of them.
 
+    ``bare`` is for a file that holds hooks alone: its events are keys of the file, unless it has a key ``hooks``.
     ``matchers`` has event → the expression over names of tools that a group gets. ``strict`` is for plain JSON.
     """
 
     flat: bool = False
+    bare: bool = False
     matchers: Mapping[str, str] = {}
     strict: bool = False
 
@@ -51,6 +54,7 @@ def ours(text: str, shape: Shape) -> list[tuple[str, json_edit.Span]]:
     return [
         (event, entry)
         for event, groups in _events(text, shape).items()
+        if text[groups.value] == "["  # a file of hooks may have other keys, such as a schema's address
         for group in json_edit.items(text, groups.value)
         for entry in _entries(text, group, shape)
         if is_hook(json_edit.loads(text[entry.start : entry.end]))
@@ -65,8 +69,10 @@ def _entries(text: str, group: json_edit.Span, shape: Shape) -> list[json_edit.S
 
 
 def _events(text: str, shape: Shape) -> dict[str, json_edit.Span]:
-    hooks = json_edit.members(text, json_edit.start(text, strict=shape.strict)).get("hooks")
-    return json_edit.members(text, hooks.value) if hooks else {}
+    members = json_edit.members(text, json_edit.start(text, strict=shape.strict))
+    if "hooks" in members:
+        return json_edit.members(text, members["hooks"].value)
+    return members if shape.bare else {}
 
 
 def _adding(text: str, event: str, entry: dict[str, Any], shape: Shape) -> str:
@@ -75,15 +81,18 @@ def _adding(text: str, event: str, entry: dict[str, Any], shape: Shape) -> str:
     members = json_edit.members(text, top)
     matcher = {"matcher": shape.matchers[event]} if event in shape.matchers else {}
     group = entry if shape.flat else {**matcher, "hooks": [entry]}
-    if "hooks" not in members:
+    is_nested = "hooks" in members
+    if not is_nested and not shape.bare:
         addition = f'"hooks": {json_edit.dump({event: [group]}, unit)}'
         return json_edit.insert(text, top, list(members.values()), addition, 0)
     events = _events(text, shape)
+    depth = int(is_nested)
     if event not in events:
         addition = f"{json.dumps(event)}: {json_edit.dump([group], unit)}"
-        return json_edit.insert(text, members["hooks"].value, list(events.values()), addition, 1)
+        holder = members["hooks"].value if is_nested else top
+        return json_edit.insert(text, holder, list(events.values()), addition, depth)
     groups = json_edit.items(text, events[event].value)
-    return json_edit.insert(text, events[event].value, groups, json_edit.dump(group, unit), 2)
+    return json_edit.insert(text, events[event].value, groups, json_edit.dump(group, unit), depth + 1)
 
 
 def _without(text: str, event: str, start: int, shape: Shape) -> str:
@@ -97,6 +106,6 @@ def _without(text: str, event: str, start: int, shape: Shape) -> str:
         return json_edit.remove(text, entries, [entry.start for entry in entries].index(start))
     if len(groups) > 1:
         return json_edit.remove(text, groups, at)
-    if len(events) > 1:
+    if len(events) > 1 or "hooks" not in members:
         return json_edit.remove(text, list(events.values()), list(events).index(event))
     return json_edit.remove(text, list(members.values()), list(members).index("hooks"))

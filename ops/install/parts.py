@@ -78,7 +78,7 @@ def _hooks(home: Home, wiring: Wiring) -> dict[str, Any]:
     limit = _TIMEOUT_S * (1000 if options.get("ms") else 1)
     kind = {} if options.get("flat") else {"type": "command"}
     entries = {event: {**kind, "command": line, "timeout": limit} for event, line in _events(home, wiring).items()}
-    keys = ("flat", "matchers", "extra")
+    keys = ("flat", "bare", "matchers", "extra")
     return {"entries": entries, **{name: options[name] for name in keys if name in options}}
 
 

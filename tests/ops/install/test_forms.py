@@ -101,6 +101,33 @@ def test_hooks_come_and_go(value: Any, text: str) -> None:
     assert form.take(changed, part) == text
 
 
+@pytest.mark.parametrize("text", ["{}\n", '{\n  "$schema": "https://x",\n  "Other": []\n}\n', '{"Other": []}'])
+def test_hooks_in_a_file_of_hooks_alone_are_keys_of_the_file(text: str) -> None:
+    part, form = _part("hooks", {**HOOKS, "bare": True}), FORMS["hooks"]
+    assert form.state(text, part) == ABSENT
+    changed = form.put(text, part)
+    assert json.loads(changed) == {**json.loads(text), "Stop": [{"hooks": [HOOKS["entries"]["Stop"]]}]}
+    assert form.state(changed, part) == SAME
+    assert form.put(changed, part) == changed
+    assert form.take(changed, part) == text
+
+
+def test_hooks_beside_others_of_the_same_event_come_and_go() -> None:
+    text = '{\n  "Stop": [\n    {\n      "hooks": [{"type": "command", "command": "mine"}]\n    }\n  ]\n}\n'
+    part, form = _part("hooks", {**HOOKS, "bare": True}), FORMS["hooks"]
+    changed = form.put(text, part)
+    assert [group["hooks"][0]["command"] for group in json.loads(changed)["Stop"]] == ["mine", "/opt/brain hook stop"]
+    assert form.take(changed, part) == text
+
+
+def test_a_file_of_hooks_that_has_the_key_hooks_keeps_its_form() -> None:
+    text = '{"hooks": {"Other": []}}'
+    part, form = _part("hooks", {**HOOKS, "bare": True}), FORMS["hooks"]
+    changed = form.put(text, part)
+    assert set(json.loads(changed)["hooks"]) == {"Other", "Stop"}
+    assert form.take(changed, part) == text
+
+
 TOML = '[mcp_servers.brain]\ncommand = "/opt/brain"\nargs = ["mcp"]\n'
 TOML_TEXTS = [
     "",

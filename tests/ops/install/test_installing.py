@@ -97,6 +97,21 @@ def test_every_agent_is_wired_and_every_byte_comes_back(home: Home, user: Path) 
     assert not any(installed.read(home)[kind] for kind in ("files", "skills", "hooks"))
 
 
+def test_droids_own_file_of_hooks_is_wired_where_it_exists(home: Home, user: Path) -> None:
+    droid, hooks = [BY_NAME["droid"]], user / ".factory/hooks.json"
+    installing.install(home, droid, os.environ)
+    assert not hooks.exists()
+    hooks.write_text('{"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}')
+    before = hooks.read_bytes()
+    installing.install(home, droid, os.environ)
+    found = json.loads(hooks.read_text())
+    assert set(found) == {"SessionStart", "UserPromptSubmit", "Stop"}
+    assert found["Stop"][0]["hooks"][0]["command"] == "mine"
+    assert outcomes(installing.status(home, droid, os.environ)) == {"current"}
+    installing.uninstall(home, [], os.environ)
+    assert hooks.read_bytes() == before
+
+
 def test_the_others_stay_when_one_agent_leaves(home: Home, user: Path) -> None:
     which = [BY_NAME[name] for name in ("codex", "gemini", "zed")]
     before = tree(user)
