@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock")
+# Files that repeat the schema of the database.
+_WITH_SCHEMA = (".sqlite", ".sqlite-wal")
 _CHUNK = 8 * 1024 * 1024
 # An id that is shorter may stand anywhere.
 _SHORT = 7
@@ -149,13 +151,49 @@ def _found(home: Home, probes: list[bytes], files: Iterable[str], most_s: float)
         if os.path.basename(path) == _CONFIGURATION:
             continue
         try:
-            if among(_until(end, _blocks(path)), probes):
+            if _is_in(path, probes, end):
                 found.append(relpath(path, home.root))
         except TimeoutError:
             unread.append(relpath(path, home.root))
         except OSError:
             continue
     return found, unread
+
+
+def _is_in(path: str, probes: list[bytes], end: float) -> bool:
+    """Return True if a file holds one of ``probes`` beside the schema of a database. Raises OSError, TimeoutError.
+
+    A schema is of Brain's own words, and its records have the names of a table one after the other: the end of one and
+    the beginning of the next may be any word.
+    """
+    if not among(_until(end, _blocks(path)), probes):
+        return False
+    if not path.endswith(_WITH_SCHEMA):
+        return True
+    schema = _schema(path.removesuffix("-wal"))
+    return among(_until(end, _blanked(_blocks(path), schema)), probes)
+
+
+def _schema(path: str) -> list[bytes]:
+    """Return the texts of a database's schema in lower case, the longest first; none if it cannot be read."""
+    import apsw
+
+    from core.sqlite import open_to_read
+
+    try:
+        with contextlib.closing(open_to_read(path)) as database:
+            rows = database.execute("SELECT type || name || tbl_name, sql FROM sqlite_master").fetchall()
+    except (apsw.Error, BrainError):
+        return []
+    return sorted({str(text).lower().encode() for row in rows for text in row if text}, key=len, reverse=True)
+
+
+def _blanked(blocks: Iterable[bytes], texts: list[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        lower = block.lower()
+        for text in texts:
+            lower = lower.replace(text, bytes(len(text)))
+        yield lower
 
 
 def _until(end: float, blocks: Iterable[bytes]) -> Iterator[bytes]:

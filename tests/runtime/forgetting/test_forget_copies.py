@@ -306,6 +306,20 @@ def test_a_gap_between_two_pieces_of_a_large_file_is_found(home: Home, monkeypat
     assert verify_erasure.find(home, verify_erasure.spellings("zanzibar contract")) == ["notes.txt"]
 
 
+@pytest.mark.parametrize("word", ["zebra", "docsize"])
+def test_words_of_the_indexes_own_schema_are_no_leftover_of_a_document(home: Home, word: str) -> None:
+    home.make()
+    note = Path(home.path("inbox/2026/01/20260101T100000Z-00000001.md"))
+    note.parent.mkdir(parents=True)
+    note.write_text(f"# We keep the {word} at home\n\nIt is nobody else's.\n", encoding="utf-8")
+    index(home, config.load(home))
+    assert word.encode() in Path(home.index).read_bytes().lower().replace(b"the " + word.encode(), b"")
+    outcome = forget.carry_out(home, forget.plan(home, config.load(home), Selection(), word))
+    assert not note.exists()
+    assert outcome.left == []
+    assert verify_erasure.find(home, verify_erasure.spellings(word)) == []
+
+
 def test_words_of_the_configuration_are_no_leftover_of_a_document(home: Home) -> None:
     inbox.write(home, "Pay by stripe, as ever.")
     index(home, config.load(home))
