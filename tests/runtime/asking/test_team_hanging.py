@@ -91,7 +91,7 @@ def test_a_server_that_hangs_in_the_middle_leaves_the_own_answer(
     team: Team, monkeypatch: pytest.MonkeyPatch, act: Callable[[Team], tuple[str, str]]
 ) -> None:
     check = _answers(act)
-    assert _moments(team, monkeypatch, range(1, 9, 6), check) == 2
+    assert _moments(team, monkeypatch, range(1, 6, 4), check) == 2
 
 
 @pytest.mark.long
@@ -116,5 +116,5 @@ def test_a_document_of_the_team_is_missed_in_time_and_an_own_one_is_shown(
             said = error.message
         assert "did not answer in time" in said or "dropped keys" in said
 
-    assert 6 < _moments(team, monkeypatch, range(_MOST), act) < _MOST
+    assert 4 < _moments(team, monkeypatch, range(_MOST), act) < _MOST
     index.close()
