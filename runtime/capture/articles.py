@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from os.path import isdir, join, relpath
+import shlex
+from os.path import basename, isdir, join, relpath
 
 import apsw
 
 from core.errors import BadInput
+from ingest import registry
 from ingest.sources.articles.parser import Unreadable
 from ingest.sources.articles.source import MAX_BYTES, NAME, Added, Shelf, files, of_file, sha256_of
 from qmd.index.store import open_index, translate
@@ -70,6 +72,7 @@ def add(
                     failed[given] = False
                     continue
                 try:
+                    _require_article(place, given)
                     done = (
                         _piped(home, shelf, stream, title, url)
                         if place == "-"
@@ -100,6 +103,20 @@ def add(
         raise BadInput(f"{first['path']}: {first['reason']}", first["fix"])
     unread = [place for place, all_of_it in failed.items() if all_of_it]
     return {**report, **counts, "skipped": skipped, "documents": documents, "failures": failures, "unread": unread}
+
+
+def _require_article(place: str, given: str) -> None:
+    """Raise Unreadable for a file, named by itself, that a source reads entry by entry: a mailbox, a calendar."""
+    if place == "-" or place != given:
+        return
+    of = [
+        name
+        for name in registry.ON_REQUEST
+        if (source := registry.find(name)) is not None and not source.is_collector and source.wants(basename(place))
+    ]
+    if of:
+        fix = " or ".join(f"brain index --source {name} --from {shlex.quote(place)}" for name in of)
+        raise Unreadable("not one text but many entries", fix)
 
 
 def _folder(home: Home, config: Config, collection: str) -> str:

@@ -132,3 +132,16 @@ def test_the_configuration_to_add_a_collection_to_is_the_users_own(brain: Brain,
     assert brain("init", "--config", "--json").returncode == 0
     fix = json.loads(brain("add", "a.md", "-c", "nope", "--json", cwd=str(tmp_path)).stdout)["fix"]
     assert fix.endswith(f"or add it to {own}")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("All.mbox", "mail"), ("cal.ics", "calendar"), ("bookmarks_1.html", "bookmarks")]
+)
+def test_a_file_of_many_entries_is_left_to_the_source_that_reads_them(
+    brain: Brain, tmp_path: Path, name: str, source: str
+) -> None:
+    file = tmp_path / name
+    file.write_text("BEGIN\n")
+    done = brain("add", str(file))
+    assert done.returncode == 64
+    assert f"brain index --source {source} --from {file}" in done.stderr
