@@ -72,7 +72,7 @@ def screened(prefilters: Iterable[Prefilter]) -> str:
 def screened_apart(prefilters: Iterable[Prefilter]) -> tuple[str, str]:
     """Return what ``screened`` returns as two patterns: of what begins with a word, and of all else.
 
-    A state of an automaton stands for a set of places in its patterns: two automata have far fewer states than one.
+    A state of an automaton is a set of places in its patterns, so two automata need far fewer states than one.
     """
     words: list[str] = []
     others: list[str] = []

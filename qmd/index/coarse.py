@@ -80,7 +80,7 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
 
     Raises apsw.Error; ``vec0`` must be loaded.
     """
-    asked = Asked(connection, space, vector, limit)
+    asked = _Asked(connection, space, vector, limit)
     blocks: Any = connection.execute(f'SELECT count(*) FROM "{table(space)}_chunks"').get
     parts = 1 if blocks <= _FEW_BLOCKS else min(os.cpu_count() or 1, _MOST_CONNECTIONS)
     if parts == 1:
@@ -88,7 +88,7 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
     return _search_in_parallel(connection, asked, parts)
 
 
-class Asked:
+class _Asked:
     """A question to a table of signs: its vector and code, and the Hamming distance within which candidates lie.
 
     The distance is estimated by a sample of shards: at least ``EACH`` codes of a shard lie within it. A sample of fewer
@@ -125,7 +125,7 @@ class Asked:
         return list(found)
 
 
-def _search_in_parallel(connection: apsw.Connection, asked: Asked, parts: int) -> list[tuple[int, float]]:
+def _search_in_parallel(connection: apsw.Connection, asked: _Asked, parts: int) -> list[tuple[int, float]]:
     """Search as many parts of the shards, the last on ``connection``, each other one on a connection of its own."""
     from core.errors import BrainError
     from qmd.index.parallel_read import SecondReader
@@ -142,7 +142,7 @@ def _search_in_parallel(connection: apsw.Connection, asked: Asked, parts: int) -
         for number, wait in enumerate(begun):
             try:
                 found += wait() if wait is not None else part(number, connection)
-            except (BrainError, apsw.SQLError):  # the index cannot be opened once more, or was made anew meanwhile
+            except (BrainError, apsw.SQLError):  # the index does not open again, or has lost the table
                 found += part(number, connection)
     finally:
         for reader in readers:

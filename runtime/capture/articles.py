@@ -11,7 +11,7 @@ import apsw
 from core.errors import BadInput
 from ingest import registry
 from ingest.sources.articles.parser import Unreadable
-from ingest.sources.articles.source import MAX_BYTES, NAME, Added, Shelf, files, of_file, sha256_of
+from ingest.sources.articles.source import ENDINGS, MAX_BYTES, NAME, Added, Shelf, files, of_file, sha256_of
 from qmd.index.store import open_index, translate
 from qmd.index.update import register
 from qmd.index.writer import put
@@ -106,8 +106,8 @@ def add(
 
 
 def _require_article(place: str, given: str) -> None:
-    """Raise Unreadable for a file, named by itself, that a source reads entry by entry: a mailbox, a calendar."""
-    if place == "-" or place != given:
+    """Raise Unreadable for a file, named by itself, that only a source reads entry by entry: a mailbox, a calendar."""
+    if place == "-" or place != given or place.lower().endswith(ENDINGS):
         return
     of = [
         name

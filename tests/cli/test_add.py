@@ -134,9 +134,7 @@ def test_the_configuration_to_add_a_collection_to_is_the_users_own(brain: Brain,
     assert fix.endswith(f"or add it to {own}")
 
 
-@pytest.mark.parametrize(
-    ("name", "source"), [("All.mbox", "mail"), ("cal.ics", "calendar"), ("bookmarks_1.html", "bookmarks")]
-)
+@pytest.mark.parametrize(("name", "source"), [("All.mbox", "mail"), ("cal.ics", "calendar")])
 def test_a_file_of_many_entries_is_left_to_the_source_that_reads_them(
     brain: Brain, tmp_path: Path, name: str, source: str
 ) -> None:
@@ -145,3 +143,9 @@ def test_a_file_of_many_entries_is_left_to_the_source_that_reads_them(
     done = brain("add", str(file))
     assert done.returncode == 64
     assert f"brain index --source {source} --from {file}" in done.stderr
+
+
+def test_an_article_is_added_whatever_its_name(brain: Brain, tmp_path: Path) -> None:
+    (tmp_path / "bookmarks-are-dead.html").write_text("<h1>Bookmarks are dead</h1><p>Search instead.</p>")
+    report = json.loads(brain("add", str(tmp_path / "bookmarks-are-dead.html"), "--json").stdout)
+    assert (report["added"], report["documents"][0]["title"]) == (1, "Bookmarks are dead")
