@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
     Matrix = NDArray[np.float32]
 
@@ -40,7 +40,7 @@ _RECALL_BAR = 0.97
 
 def measure(report: Report, *, quick: bool) -> None:
     """Ask an index of synthetic vectors, created for each run, in both ways."""
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
     from qmd.vectors import knn
 
     passages = _QUICK_PASSAGES if quick else PASSAGES
@@ -188,7 +188,8 @@ def _index(path: str, world: _World) -> tuple[apsw.Connection, Space]:
     """An index that has nothing but a space with all vectors of ``world``."""
     import apsw
 
-    from qmd.index import schema, vectors
+    from qmd.index import schema
+    from qmd.index.semantic import vectors
     from qmd.index.store import Transaction
 
     connection = apsw.Connection(path)
@@ -214,7 +215,7 @@ def _reader(path: str) -> apsw.Connection:
     """As ``qmd.index.store.open_index`` opens one."""
     import apsw
 
-    from qmd.index import spaces
+    from qmd.index.semantic import spaces
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-16000").fetchall()

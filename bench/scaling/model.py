@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.home import make_private
 from qmd.embedding import embedder
 from qmd.embedding.local import Local
-from qmd.index.spaces import Space
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import open_index
 from qmd.vectors import static_fit, static_prior
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput, BrainError, EngineTimeout, Internal
 from evals.arms.registry import ArmAnswer, Unavailable
 from qmd.embedding.provider import make, quantise
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.vectors.static_query import QueryVector
 from runtime.asking.ask import Asker, Request

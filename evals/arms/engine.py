@@ -11,9 +11,10 @@ from core import document
 from evals.arms.registry import ArmAnswer, Unavailable
 from qmd.embedding.provider import make
 from qmd.generation import expansion
-from qmd.index import catalogue, spaces, vectors
+from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import open_index
 from qmd.search import hybrid, semantic
 from qmd.search.search import Searcher

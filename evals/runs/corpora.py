@@ -115,7 +115,7 @@ def without_table(built: Built) -> str:
     from core import config
     from core.config import embedder
     from core.home import Home
-    from qmd.index import spaces
+    from qmd.index.semantic import spaces
     from qmd.index.store import open_index
     from qmd.vectors import static_query
     from qmd.vectors.static_fit import LEAST

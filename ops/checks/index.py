@@ -15,8 +15,9 @@ from core.counting import counted
 from core.errors import BadInput, BrainError, DiskFull
 from core.sqlite import checkpoint
 from ops.checks.finding import CheckContext, Finding
-from qmd.index import catalogue, completeness, spaces
+from qmd.index import catalogue, completeness
 from qmd.index.schema import has_vectors
+from qmd.index.semantic import spaces
 from qmd.index.store import disk_full
 from runtime.asking.absence import missing
 from runtime.capture.indexing import index

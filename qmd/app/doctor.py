@@ -9,7 +9,8 @@ from core.errors import BrainError
 from qmd.app import semantic
 from qmd.app.embedding import active
 from qmd.app.output import grouped
-from qmd.index import catalogue, damage, spaces
+from qmd.index import catalogue, damage
+from qmd.index.semantic import spaces
 from qmd.vectors import models
 
 TYPE_CHECKING = False
@@ -291,8 +292,8 @@ def _fingerprints(connection: apsw.Connection, active: str) -> list[tuple[str, b
 def _sample(connection: apsw.Connection, config: Config) -> tuple[bool, str]:
     """Check that a sample of embedded chunks has vectors of length 1. Raises EngineMissing."""
     from core.config import embedder
-    from qmd.index import spaces
     from qmd.index.schema import SPAN
+    from qmd.index.semantic import spaces
 
     if not catalogue.has_any(connection):
         return True, "no active documents indexed"

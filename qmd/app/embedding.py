@@ -12,7 +12,8 @@ from core.processes.speed import Pace
 from qmd import ecma, trust
 from qmd.app.projects import trusted
 from qmd.app.searching import wanted
-from qmd.index import catalogue, collections, spaces
+from qmd.index import catalogue, collections
+from qmd.index.semantic import spaces
 
 if TYPE_CHECKING:
     from qmd.app.session import Session

@@ -22,7 +22,8 @@ _PREVIEW = 60
 
 def status(session: Session) -> None:
     """Print the state of the index."""
-    from qmd.index import collections, spaces
+    from qmd.index import collections
+    from qmd.index.semantic import spaces
 
     out = session.out
     connection = session.index
@@ -123,7 +124,7 @@ def _collections(session: Session, stored: list[Stored]) -> None:
 def _embedding(session: Session) -> None:
     """Print the vectors of each provider as qmd's fork does; nothing if there are none."""
     from qmd.app.embedding import active
-    from qmd.index import renewal, spaces, vectors
+    from qmd.index.semantic import renewal, spaces, vectors
 
     out, connection = session.out, session.index
     known = spaces.listed(connection)

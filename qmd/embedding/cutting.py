@@ -11,8 +11,9 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from core.document import bounds
-from qmd.index import exchanges, vectors
-from qmd.index.spaces import EXCHANGE, PIECE
+from qmd.index import exchanges
+from qmd.index.semantic import vectors
+from qmd.index.semantic.spaces import EXCHANGE, PIECE
 from qmd.vectors import chunking
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from qmd.embedding import targets
 from qmd.embedding.provider import quantise
 from qmd.embedding.remote import Remote
 from qmd.embedding.wire import Busy, Faulty, Nonsense, TextRefused
-from qmd.index import catalogue, coarse, rechunking, renewal, spaces, vectors
+from qmd.index import catalogue
+from qmd.index.semantic import coarse, rechunking, renewal, spaces, vectors
 from qmd.index.store import Transaction
 from qmd.vectors import syntax
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.index.spaces import Space
-    from qmd.index.vectors import Waiting
+    from qmd.index.semantic.spaces import Space
+    from qmd.index.semantic.vectors import Waiting
 
     # (tokens done, tokens in all, what).
     Progress = Callable[[int, int, str], None]

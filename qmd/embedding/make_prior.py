@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from qmd.embedding.local import Local
-from qmd.index.spaces import Space
+from qmd.index.semantic.spaces import Space
 from qmd.vectors import static_prior
 
 

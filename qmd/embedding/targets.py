@@ -1,7 +1,8 @@
 """Targets of a run: the space that it fills with vectors, and the rule by which code is cut.
 
 The rule holds for all models of a layout, since they share its cuts, and stays in force until another is asked for.
-Only texts with cuts that it moves are embedded again; their old vectors answer until then (``qmd.index.rechunking``).
+Only texts with cuts that it moves are embedded again (``qmd.index.semantic.rechunking``); their old vectors answer
+until then.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import Refused
-from qmd.index import catalogue, coarse, rechunking, renewal, spaces, vectors
+from qmd.index import catalogue
+from qmd.index.semantic import coarse, rechunking, renewal, spaces, vectors
 from qmd.index.store import Transaction
 from qmd.vectors import syntax
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Layout, Provider
-    from qmd.index.spaces import Renewal, Space
+    from qmd.index.semantic.spaces import Renewal, Space
 
 
 def settle_space(

@@ -15,8 +15,8 @@ import apsw
 from core.errors import EngineMissing, Internal
 from qmd.index import catalogue, completeness, schema
 from qmd.index.segments import TABLES, optimize, refill
+from qmd.index.semantic.vectors import settle
 from qmd.index.store import COUNT, Transaction
-from qmd.index.vectors import settle
 from qmd.index.writer import drop, heal
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def remove_orphans(connection: apsw.Connection) -> Counts:
 
 def _has_vectors(connection: apsw.Connection) -> bool:
     """Return True if qmd's table of vectors exists and can be used."""
-    from qmd.index import spaces
+    from qmd.index.semantic import spaces
 
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors_vec'").fetchone():
         return False

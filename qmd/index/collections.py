@@ -12,8 +12,8 @@ import apsw
 
 from core.errors import BadInput
 from qmd.index import catalogue, terms
+from qmd.index.semantic.vectors import settle
 from qmd.index.store import COUNT, Transaction
-from qmd.index.vectors import settle
 from qmd.settings import DEFAULT_GLOB, folder
 
 TYPE_CHECKING = False

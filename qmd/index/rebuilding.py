@@ -19,14 +19,15 @@ from core import sqlite
 from core.errors import EngineMissing
 from core.files import sync_folder, write_temporary
 from core.sqlite import DAMAGE, connect
-from qmd.index import catalogue, coarse, schema, spaces, vectors
+from qmd.index import catalogue, schema
+from qmd.index.semantic import coarse, spaces, vectors
 from qmd.index.store import Transaction, require_file, translate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
 # Errors by which SQLite refuses to write to a file that is no sound database; the file is then replaced.
 _NOT_WRITABLE = (apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.SQLError)

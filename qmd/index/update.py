@@ -116,7 +116,7 @@ def update(
         before = connection.execute(_COUNTED).get
         connection.execute(COUNT)
         if has_vectors(connection) and (changed or connection.execute(_COUNTED).get != before):
-            from qmd.index import vectors
+            from qmd.index.semantic import vectors
 
             vectors.settle(connection)
     if changed:

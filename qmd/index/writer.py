@@ -174,7 +174,7 @@ class Writer:
         if self._changed:
             self._connection.execute(COUNT)
         if self._embedded:
-            from qmd.index import vectors
+            from qmd.index.semantic import vectors
 
             vectors.note(self._connection)
         if self._settings:
@@ -342,7 +342,7 @@ class Writer:
             connection.execute("DELETE FROM brain_passages WHERE rowid >= ? AND rowid < ?", (row[0], sum(row)))
             connection.execute("DELETE FROM brain_contents WHERE id = ?", (row[0],))
         if self._vectors:
-            from qmd.index import vectors
+            from qmd.index.semantic import vectors
 
             vectors.release(connection, digest)
         if not keep:
@@ -351,7 +351,7 @@ class Writer:
     def _note_vectors(self, digest: str) -> None:
         """Have the documents with vectors counted where a text that has some comes or goes."""
         if self._vectors:
-            from qmd.index import vectors
+            from qmd.index.semantic import vectors
 
             self._embedded |= vectors.has_cuts(self._connection, digest)
 

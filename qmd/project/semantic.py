@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.errors import BadInput, EngineMissing
-from qmd.index import catalogue, spaces, vectors
+from qmd.index import catalogue
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
+from qmd.index.semantic import spaces, vectors
 from qmd.search import snippets
 from qmd.vectors import knn
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from qmd.embedding.embedder import Report
     from qmd.embedding.provider import Provider
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
 SETTING = "COMMONPLACE_EMBEDDING"
 NONE = "none"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from core.config import embedder
 from core.errors import BrainError, Refused
 from qmd import ecma
-from qmd.index import catalogue, spaces
+from qmd.index import catalogue
 from qmd.index.catalogue import Filters
+from qmd.index.semantic import spaces
 from qmd.search import lex
 from qmd.vectors import knn
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.embedding.provider import Provider
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
     from qmd.vectors.static_query import StaticQuery
 
     # A text, and whether it is a document that answers rather than a question.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
     from qmd.index.terms import Analyzer
     from qmd.team.bounded import BoundedConnection
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from qmd.index import spaces, vectors
 from qmd.index.schema import SPAN
+from qmd.index.semantic import spaces, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import apsw
 
     from qmd.index.catalogue import Filters
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
 # Chunks that are looked at: enough that a document's best one is among them wherever the document matters. vec0 finds
 # the k nearest of n in time k × n: of many, half as many do (docs/retrieval.md).
@@ -278,7 +278,7 @@ def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -
     """Search by signs if the space has a table of them, else scan."""
     state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
     if state is not None:
-        from qmd.index import coarse
+        from qmd.index.semantic import coarse
 
         if state == coarse.WHOLE:
             return coarse.nearest(connection, space, vector, limit)

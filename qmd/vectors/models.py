@@ -9,7 +9,8 @@ import apsw
 
 from core import clock
 from core.config import embedder
-from qmd.index import catalogue, collections, completeness, spaces, vectors
+from qmd.index import catalogue, collections, completeness
+from qmd.index.semantic import spaces, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

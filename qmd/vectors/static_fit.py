@@ -10,8 +10,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from core import clock
-from qmd.index import catalogue, spaces, vectors
+from qmd.index import catalogue
 from qmd.index.schema import SPAN
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import Transaction
 from qmd.vectors import ridge, static_prior, static_query
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
     Matrix = NDArray[np.float32]
     Whole = NDArray[np.int64]

@@ -22,7 +22,7 @@ from qmd.vectors import ridge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
     from qmd.vectors.ridge import Matrix, Progress, Whole
 
 # Bump with whatever makes another prior of the same model.

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
     from qmd.vectors.knn import Look
 
     class Encoder(Protocol):

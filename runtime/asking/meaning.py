@@ -6,7 +6,7 @@ A cold process encodes by the fitted table (``qmd/vectors/static_query.py``), on
 from __future__ import annotations
 
 from core.errors import BrainError, EngineMissing
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from qmd.search.scoring import PROVENANCE, meaning_weight
 from qmd.vectors import knn, static_query
 from runtime.asking import route
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from qmd.index.catalogue import Filters
     from qmd.index.parallel_read import SecondReader
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
     from qmd.vectors.knn import Meaning
     from qmd.vectors.static_query import Encoder
     from runtime.asking.ask import Asker, Inquiry
@@ -163,7 +163,7 @@ def open_space(
     except EngineMissing as error:
         return error.message
     if loading is None and second is not None:
-        from qmd.index import coarse
+        from qmd.index.semantic import coarse
 
         if encoder.kind != "model" or not coarse.exists(connection, space):
             second = None

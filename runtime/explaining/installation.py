@@ -160,7 +160,7 @@ def _version_of(connection: Any, function: str) -> str | None:
 
 
 def _sqlite_vec(connection: Any) -> dict[str, Any]:
-    from qmd.index import spaces
+    from qmd.index.semantic import spaces
 
     if spaces.extension_path() is None:
         return {"installed": False}

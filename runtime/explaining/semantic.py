@@ -23,7 +23,7 @@ def read(connection: apsw.Connection) -> list[dict[str, Any]]:
 
     Documents with outdated vectors are counted separately.
     """
-    from qmd.index import renewal, spaces, vectors
+    from qmd.index.semantic import renewal, spaces, vectors
 
     return [
         {

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qmd.index import coarse, spaces, store
+from qmd.index import store
 from qmd.index.schema import SPAN
+from qmd.index.semantic import coarse, spaces
 from qmd.vectors.knn import depth
 
 if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-# SQLite searches a larger space by other means (qmd/index/coarse.py).
+# SQLite searches a larger space by other means (qmd/index/semantic/coarse.py).
 _MOST_BYTES = 64 << 20
 # How many selections of chunks are kept until the index changes.
 _MOST_KEPT = 8

@@ -21,7 +21,8 @@ from core.redaction import shown
 from core.redaction.outgoing import outgoing
 from core.text import printable
 from core.version import REDACTION
-from qmd.index import catalogue, derived, spaces, vectors
+from qmd.index import catalogue, derived
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import open_index, translate
 from qmd.index.terms import Analyzer
 from qmd.team import connection as connections

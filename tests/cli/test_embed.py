@@ -15,7 +15,7 @@ import pytest
 from cli.spec import duration
 from core.files import FileLock
 from core.home import Home
-from qmd.index import spaces, vectors
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import open_index
 from tests.conftest import ROOT, Brain
 from tests.prior import put_prior

@@ -23,7 +23,7 @@ from core.home import Home
 from ingest.pipeline import state
 from ops.checks import doctor, reporting, wedge
 from ops.install import completions, hooks, installed, program, skills
-from qmd.index import spaces, vectors
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import open_index
 from runtime.capture import indexing
 from runtime.hooks import due

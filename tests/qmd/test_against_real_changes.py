@@ -15,7 +15,7 @@ import apsw
 import pytest
 import yaml
 
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from qmd.vectors import models
 from tests.qmd.real import Pair, World, pair
 

@@ -118,7 +118,7 @@ def test_vectors_of_several_fingerprints_are_a_finding(notes: Path, qmd: Qmd, tm
 
 def test_a_sample_of_vectors_is_looked_at(notes: Path, qmd: Qmd, tmp_path: Path) -> None:
     from core.config import embedder
-    from qmd.index import spaces, vectors
+    from qmd.index.semantic import spaces, vectors
     from qmd.index.store import open_index
 
     connection = open_index(str(tmp_path / "cache/qmd/index.sqlite"), write=True)

@@ -9,7 +9,7 @@ import pytest
 
 from core.files import FileLock
 from qmd import trust
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.settings import locate, read
 from tests.qmd.app.world import Qmd, stand, write

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from qmd.embedding import cutting
 from qmd.embedding.cutting import Sizes, Tokens
-from qmd.index.spaces import EXCHANGE, PIECE
-from qmd.index.vectors import chunk_text
+from qmd.index.semantic.spaces import EXCHANGE, PIECE
+from qmd.index.semantic.vectors import chunk_text
 
 SIZES = Sizes(20, 3, 5)
 _WORD = re.compile(r"\w+|[^\w\s]")

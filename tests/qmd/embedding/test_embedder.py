@@ -15,7 +15,7 @@ from core.errors import EngineTimeout, Internal, Refused
 from core.processes.speed import Load
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
-from qmd.index import spaces, vectors
+from qmd.index.semantic import spaces, vectors
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.index.writer import drop

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput, EngineMissing
 from qmd.embedding import local
 from qmd.embedding.local import Local
-from qmd.index.spaces import PIECE
+from qmd.index.semantic.spaces import PIECE
 from tests.examples import examples
 
 

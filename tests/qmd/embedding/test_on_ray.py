@@ -15,7 +15,7 @@ from qmd.embedding import embedder
 from qmd.embedding.local import Local
 from qmd.embedding.on_ray import OnRay
 from qmd.embedding.provider import make
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from tests.qmd.corpus import indexed
 
 TEXTS = [f"the ferry {number} leaves the harbour at {number} o'clock and " * (1 + number % 9) for number in range(300)]

@@ -19,8 +19,8 @@ from qmd.embedding.embedder import embed
 from qmd.embedding.provider import make
 from qmd.embedding.remote import Layout, OpenAI, tokens
 from qmd.embedding.wire import TextRefused
-from qmd.index import spaces, vectors
-from qmd.index.spaces import PIECE
+from qmd.index.semantic import spaces, vectors
+from qmd.index.semantic.spaces import PIECE
 from qmd.index.update import update
 from tests.qmd.corpus import indexed, write
 from tests.qmd.embedding.clients import KEY, Slept, gemini, openai

@@ -13,9 +13,9 @@ from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
 from qmd.embedding.wire import TextRefused
-from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.schema import SPAN
-from qmd.index.spaces import Space
+from qmd.index.semantic import coarse, renewal, spaces, vectors
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.index.writer import drop

@@ -12,7 +12,7 @@ import core.grammars
 from core.errors import Internal
 from qmd.embedding import embedder, targets
 from qmd.embedding.embedder import embed
-from qmd.index import renewal, spaces, vectors
+from qmd.index.semantic import renewal, spaces, vectors
 from qmd.index.store import open_index
 from qmd.index.update import update
 from qmd.vectors import syntax

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import EngineMissing
 from qmd.embedding.embedder import embed
-from qmd.index import spaces
+from qmd.index.semantic import spaces
 from qmd.project import semantic
 from tests.qmd.corpus import indexed
 from tests.qmd.embedding.fake import Fake

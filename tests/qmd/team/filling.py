@@ -10,8 +10,8 @@ import apsw
 from core import jsonb
 from core.engine import Engine
 from core.version import REDACTION
-from qmd.index import spaces
 from qmd.index.schema import SPAN
+from qmd.index.semantic import spaces
 from qmd.index.terms import Analyzer
 from qmd.team import vocabulary
 from qmd.team.connection import open_writer

@@ -23,7 +23,7 @@ from core.engine import POSTGRES, Engine
 from core.errors import EngineMissing, EngineTimeout, Refused
 from core.version import REDACTION
 from qmd.index import schema as tables
-from qmd.index.spaces import Space as Vectors
+from qmd.index.semantic.spaces import Space as Vectors
 from qmd.index.terms import Analyzer
 from qmd.team import connection, failures, writing
 from runtime.team import passwords

@@ -13,8 +13,8 @@ import pytest
 from bench.postgres import Server
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
-from qmd.index import spaces
 from qmd.index.catalogue import Filters
+from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.index.update import register, update
 from qmd.search.search import Hit, Ranking, Searcher

@@ -14,7 +14,7 @@ from bench.postgres import Server, Space
 from core.engine import POSTGRES, Engine
 from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
-from qmd.index.spaces import Space as Vectors
+from qmd.index.semantic.spaces import Space as Vectors
 from qmd.team import connection, failures, schema, writing
 
 

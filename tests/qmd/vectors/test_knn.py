@@ -15,10 +15,10 @@ from core.errors import Internal
 from qmd.embedding import embedder
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
-from qmd.index import coarse, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
-from qmd.index.spaces import Space
+from qmd.index.semantic import coarse, spaces, vectors
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
 from qmd.project import semantic as project

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from core.errors import EngineMissing
 from qmd.embedding.local import Local
 from qmd.embedding.provider import quantise
-from qmd.index import spaces, vectors
 from qmd.index.catalogue import Filters
+from qmd.index.semantic import spaces, vectors
 from qmd.search import scoring
 from qmd.search.search import Searcher
 from qmd.vectors import knn, static_fit, static_prior, static_query, syntax

@@ -15,9 +15,9 @@ from cli.ask.explain_hit import lines
 from core.errors import BadInput
 from core.home import Home
 from qmd.embedding.provider import quantise
-from qmd.index import coarse, renewal, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.parallel_read import SecondReader
+from qmd.index.semantic import coarse, renewal, spaces, vectors
 from qmd.index.store import Transaction, open_index
 from qmd.vectors import static_fit
 from qmd.vectors.knn import Look

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import coarse, rechunking, spaces, vectors
 from qmd.index.catalogue import Filters
 from qmd.index.schema import SPAN
-from qmd.index.spaces import Space
+from qmd.index.semantic import coarse, rechunking, spaces, vectors
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import Transaction
 from qmd.vectors import knn
 from runtime.resident import matrix

@@ -16,8 +16,8 @@ from core.config import load
 from core.errors import EngineMissing
 from core.home import Home
 from qmd.embedding.provider import make, quantise
-from qmd.index import spaces
 from qmd.index.catalogue import Filters
+from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.vectors import knn
 from runtime.resident import encoder

@@ -14,8 +14,9 @@ from bench.postgres import Space
 from core import config, version
 from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
-from qmd.index import catalogue, vectors
-from qmd.index.spaces import PIECE
+from qmd.index import catalogue
+from qmd.index.semantic import vectors
+from qmd.index.semantic.spaces import PIECE
 from qmd.index.store import open_index
 from qmd.team import connection
 from runtime.team import push as pushing

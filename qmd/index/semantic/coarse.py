@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from qmd.index.spaces import Space
+    from qmd.index.semantic.spaces import Space
 
 # Below so many vectors the plain scan costs no more than some 30 ms, and the table would only take room.
 LEAST = 50_000
@@ -129,7 +129,7 @@ def _search_in_parallel(connection: apsw.Connection, asked: _Asked, parts: int) 
     """Search as many parts of the shards, the last on ``connection``, each other one on a connection of its own."""
     from core.errors import BrainError
     from qmd.index.parallel_read import SecondReader
-    from qmd.index.spaces import load
+    from qmd.index.semantic.spaces import load
 
     def part(number: int, other: apsw.Connection) -> list[tuple[int, float]]:
         load(other)
@@ -156,7 +156,7 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     Commits every few thousand vectors; where ``late()`` is true it stops, and the next call goes on. Nobody else may
     add vectors meanwhile, though texts may leave. ``vec0`` must be loaded.
     """
-    from qmd.index.spaces import count
+    from qmd.index.semantic.spaces import count
     from qmd.index.store import Transaction
 
     last = _state(connection, space)
@@ -209,7 +209,7 @@ def drop_incomplete(connection: apsw.Connection, space: Space) -> None:
     Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it again.
     """
     if _state(connection, space) == WHOLE:
-        from qmd.index.spaces import count
+        from qmd.index.semantic.spaces import count
 
         if connection.execute(f'SELECT count(*) FROM "{table(space)}"').get != count(connection, space):
             drop(connection, space)

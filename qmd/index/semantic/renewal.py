@@ -6,9 +6,9 @@ continues. docs/index-schema.md has the table.
 
 from __future__ import annotations
 
-from qmd.index import coarse, rechunking, spaces, vectors
 from qmd.index.schema import SPAN
-from qmd.index.spaces import Renewal, Space
+from qmd.index.semantic import coarse, rechunking, spaces, vectors
+from qmd.index.semantic.spaces import Renewal, Space
 from qmd.index.store import Transaction
 
 TYPE_CHECKING = False

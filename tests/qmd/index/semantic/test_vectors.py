@@ -7,10 +7,11 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import cleanup, spaces, vectors
+from qmd.index import cleanup
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN, has_vectors
-from qmd.index.spaces import Space
+from qmd.index.semantic import spaces, vectors
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import Transaction
 from qmd.index.update import update
 from qmd.index.writer import drop, put

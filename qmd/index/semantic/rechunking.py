@@ -6,9 +6,9 @@ under ``<layout>>``, until it replaces the old one. docs/index-schema.md has the
 
 from __future__ import annotations
 
-from qmd.index import vectors
-from qmd.index.spaces import MOVES, Space
-from qmd.index.vectors import Waiting
+from qmd.index.semantic import vectors
+from qmd.index.semantic.spaces import MOVES, Space
+from qmd.index.semantic.vectors import Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

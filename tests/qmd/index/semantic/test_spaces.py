@@ -9,7 +9,8 @@ import apsw
 import pytest
 
 from core.errors import EngineMissing
-from qmd.index import cleanup, spaces
+from qmd.index import cleanup
+from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.index.update import update
 from tests.qmd.corpus import Folder
@@ -42,7 +43,7 @@ def test_tables_of_vectors_are_readable_once_it_is_loaded_and_nothing_else_can_b
 
 def test_the_package_around_it_is_not_imported() -> None:
     code = (
-        "import sys, apsw\nfrom qmd.index import spaces\nspaces.load(apsw.Connection(':memory:'))\n"
+        "import sys, apsw\nfrom qmd.index.semantic import spaces\nspaces.load(apsw.Connection(':memory:'))\n"
         "sys.exit(bool({'sqlite_vec', 'sqlite3', 'numpy'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

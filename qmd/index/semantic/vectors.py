@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import apsw
 
-from qmd.index import catalogue, completeness, exchanges, spaces
+from qmd.index import catalogue, completeness, exchanges
 from qmd.index.schema import SPAN, has_vectors
-from qmd.index.spaces import Space
+from qmd.index.semantic import spaces
+from qmd.index.semantic.spaces import Space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def ensure(
 
 def drop(connection: apsw.Connection, space: Space) -> None:
     """Forget a space with all of its vectors, inside the caller's transaction."""
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
 
     spaces.load(connection)
     give_up_renewal(connection, space)
@@ -110,7 +111,7 @@ def give_up_renewal(connection: apsw.Connection, space: Space) -> None:
 
 def clear(connection: apsw.Connection, space: Space) -> None:
     """Let every text of a space wait again, inside the caller's transaction; ``renewal`` keeps the old vectors."""
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
 
     spaces.load(connection)
     coarse.drop(connection, space)
@@ -273,7 +274,7 @@ def add(connection: apsw.Connection, space: Space, cut: int, first: int, vectors
     ).fetchone()
     if (row[0] if row else 0) != first:
         return False
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
 
     rows = [(cut * SPAN + first + offset, vector) for offset, vector in enumerate(vectors)]
     connection.executemany(f'INSERT INTO "{space.table}"(rowid, embedding) VALUES(?, vec_int8(?))', rows)
@@ -310,7 +311,7 @@ def drop_orphans(connection: apsw.Connection) -> int:
 
 def drop_strays(connection: apsw.Connection, space: Space) -> int:
     """Remove vectors that no row accounts for, as a run without sqlite-vec leaves them; returns how many."""
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
 
     spaces.load(connection)
     known: Any = connection.execute("SELECT cut, done FROM brain_embedded WHERE model = ?", (space.id,))
@@ -367,7 +368,7 @@ def drop_cut(connection: apsw.Connection, cut: int) -> None:
 
 
 def _delete(connection: apsw.Connection, space: Space, cut: int, done: int) -> None:
-    from qmd.index import coarse
+    from qmd.index.semantic import coarse
 
     chunks = list(range(cut * SPAN, cut * SPAN + done))
     connection.executemany(f'DELETE FROM "{space.table}" WHERE rowid = ?', [(chunk,) for chunk in chunks])

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.errors import EngineMissing
-from qmd.index import cleanup, coarse, spaces, store, vectors
+from qmd.index import cleanup, store
 from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
-from qmd.index.spaces import Space
+from qmd.index.semantic import coarse, spaces, vectors
+from qmd.index.semantic.spaces import Space
 from qmd.index.store import Transaction, open_index
 from qmd.index.update import update
 from qmd.vectors import knn
