@@ -10,6 +10,8 @@ import fcntl
 import os
 import secrets
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from bench.measure import ROOT
 from core.engine import POSTGRES, Engine
 from core.version import REDACTION
 from qmd.team import connection, schema
@@ -31,6 +34,14 @@ host all all 127.0.0.1/32 scram-sha-256
 """
 _TEMPLATE = "brain_template"
 ADMIN = "ada"
+# A process beside each that uses a server: its standard input ends when that process does, by a signal as well, and has
+# a byte in it if the server was closed.
+_WATCH = """
+import sys
+if not sys.stdin.buffer.read():
+    from bench import postgres
+    postgres.let_go(sys.argv[1], int(sys.argv[2]))
+"""
 
 
 class Space:
@@ -69,8 +80,8 @@ class Space:
 class Server:
     """A server whose data lies in ``folder``; several processes may use it, and the last to close it removes it all.
 
-    As root it runs as the user ``pgserver``, which the wheel makes: every folder above ``folder`` is opened to it.
-    Raises ImportError without the wheel.
+    A process that is killed has closed it soon after. As root the server runs as the user ``pgserver``, which the wheel
+    makes: every folder above ``folder`` is opened to it. Raises ImportError without the wheel.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -92,6 +103,13 @@ class Server:
             found = psycopg.conninfo.conninfo_to_dict(self._server.get_uri())
             self.socket = Path(str(found["host"]))
             self._make_template()
+        self._watcher = subprocess.Popen(
+            [sys.executable, "-c", _WATCH, str(folder), str(os.getpid())],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            # Ctrl-C ends the processes of a terminal, and not this one.
+            start_new_session=True,
+        )
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -181,7 +199,21 @@ class Server:
 
     def close(self) -> None:
         """Let go of the server: the last to do so stops it, and removes its folder."""
+        self._watcher.communicate(b".")
         with self._alone():
             self._server.cleanup()
             if not (self.folder / "data").exists():
                 shutil.rmtree(self.folder)
+
+    def forget(self, process: int) -> None:
+        """Note that a process, which is gone, uses the server no longer."""
+        with self._alone():
+            self._server.global_process_id_list.get_and_remove(process)
+
+
+def let_go(folder: str, process: int) -> None:
+    """Close the server in ``folder`` as a process that was killed would have closed it."""
+    if Path(folder, "data", "PG_VERSION").exists():
+        server = Server(Path(folder))
+        server.forget(process)
+        server.close()
