@@ -41,7 +41,7 @@ _CACHES = ("config.cache", "pulse", "schedule.json")
 
 def plan(home: Home, *, keep_corpus: bool) -> dict[str, list[str]]:
     """Return the paths to remove: {"outside": settings, skills, schedules, completions; "inside": paths below the home;
-    "kept": paths that stay there}. Raises Internal if the record is damaged, BadInput for the configuration.
+    "kept": paths that stay there}. Raises EngineMissing if the record is damaged, BadInput for the configuration.
     """
     record = installed.read(home)
     inside = list(_inside(home, keep_corpus=keep_corpus))

@@ -64,7 +64,7 @@ def hint(shell: str, path: str) -> str:
 def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Write the file and record it; return {"shell", "path", "next"}.
 
-    Raises Refused if another file, or an edited one, is there; OSError, Internal.
+    Raises Refused if another file, or an edited one, is there; OSError, EngineMissing.
     """
     path = place(shell, environ)
     there = read_or_none(path)
@@ -78,7 +78,7 @@ def install(home: Home, shell: str, environ: Mapping[str, str]) -> dict[str, Any
 
 
 def uninstall(home: Home) -> dict[str, list[str]]:
-    """Remove the installed files; return {"removed", "kept" (edited by the user)}. Raises OSError, Internal."""
+    """Remove the installed files; return {"removed", "kept" (edited by the user)}. Raises OSError, EngineMissing."""
     removed: list[str] = []
     kept: list[str] = []
     for path, details in installed.read(home)[_KIND].items():

@@ -16,7 +16,7 @@ from ops.install import block_edit, hook_edit, json_edit
 from runtime.explaining.installation import runs_brain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 ABSENT, SAME, OTHER, FOREIGN = "absent", "current", "outdated", "foreign"
 
@@ -39,11 +39,17 @@ class Part(NamedTuple):
         return {**self._asdict(), "key": list(self.key)}
 
 
-def from_record(found: Mapping[str, Any]) -> Part:
-    """Return the part that a record holds. Raises KeyError and TypeError for another shape."""
-    return Part(
-        str(found["agent"]), str(found["kind"]), str(found["form"]), tuple(map(str, found["key"])), found["value"]
-    )
+def from_record(found: Any) -> Part:
+    """Return the part that a record holds. Raises ValueError for another shape."""
+    try:
+        part = Part(*(found[name] for name in Part._fields))._replace(key=tuple(map(str, found["key"])))
+        is_sound = isinstance(part.agent, str) and isinstance(part.kind, str) and part.form in FORMS
+        value = part.value["entries"] if part.form == "hooks" else part.value
+    except (KeyError, TypeError):
+        is_sound, value = False, None
+    if not is_sound or not isinstance(value, (dict, str)):
+        raise ValueError("a part has another shape")
+    return part
 
 
 class Form(NamedTuple):
@@ -81,7 +87,8 @@ def command_lines(value: Any) -> list[str]:
     """Return the shell lines that a part starts programs by: of a server's entry, of hooks, of a text with either."""
     if isinstance(value, str):
         if found := _IN_TEXT.search(value):
-            return [found["shell"] or shlex.join(json.loads(found["json"]))]
+            words = [] if found["shell"] else _parsed(found["json"])
+            return [found["shell"] or shlex.join(map(str, words or ()))]
         parsed = _parsed(value)
         return command_lines(parsed) if isinstance(parsed, (dict, list)) else []
     if isinstance(value, list):

@@ -225,7 +225,7 @@ def _state(path: str, record: Mapping[str, Any] | None, command: str) -> dict[st
     if record is None or _digest(there) != record["sha256"]:
         return {"state": "edited", "scopes": scopes}
     known = isdir(join(shipped("skills"), name))
-    current = known and content(name, record["scope"], agents=record["agents"], command=command) == there
+    current = known and content(name, record.get("scope"), agents=record["agents"], command=command) == there
     return {"state": "current" if current else "outdated", "scopes": scopes}
 
 
