@@ -61,12 +61,16 @@ COMMAND = Command(
     ),
 )
 
-# The name here → the names elsewhere: camelCase is Copilot's, conversation_id Cursor's, event Crush's.
+# The name here → the names elsewhere: camelCase is Copilot's and Grok's, conversation_id Cursor's, event Crush's and
+# Goose's, working_dir and message Goose's.
 _NAMES = {
     "session_id": ("sessionId", "sessionID", "conversation_id"),
     "transcript_path": ("transcriptPath",),
-    "prompt": ("initialPrompt",),
+    "prompt": ("initialPrompt", "message"),
     "hook_event_name": ("hookEventName", "event"),
+    "cwd": ("working_dir",),
+    "tool_name": ("toolName",),
+    "tool_input": ("toolInput",),
 }
 # Names of events elsewhere: Gemini CLI's, Copilot's, Cursor's, Hermes's.
 _EVENTS = {

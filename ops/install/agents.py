@@ -113,6 +113,11 @@ def _plugin(path: str, source: str) -> Wiring:
     return Wiring(RECALL, path, "file", (), "plugin", {"source": source})
 
 
+def _hook_file(path: str, events: Mapping[str, str], **options: Any) -> Wiring:
+    """Return a file of ours with hooks alone, in Claude Code's form: event → the words behind ``brain hook``."""
+    return Wiring(RECALL, path, "file", (), "hook_file", {"events": events, **options})
+
+
 _NO_HOOKS = "no hook adds to a prompt: the agent asks by itself, by the skills and tools"
 
 # Droid reads its settings for hooks only where there is no hooks.json.
@@ -295,9 +300,15 @@ AGENTS = (
         "Goose",
         ("goose",),
         ("{XDG_CONFIG_HOME:~/.config}/goose",),
-        (_mcp("{XDG_CONFIG_HOME:~/.config}/goose/config.yaml", "extensions", shape="goose", form="yaml"), _skills()),
-        "https://goose-docs.ai/docs/guides/config-files, /docs/guides/context-engineering/using-skills",
-        _NO_HOOKS,
+        (
+            _mcp("{XDG_CONFIG_HOME:~/.config}/goose/config.yaml", "extensions", shape="goose", form="yaml"),
+            _skills(),
+            Wiring(RECALL, "~/.agents/plugins/brain/plugin.json", "file", (), "manifest"),
+            _hook_file("~/.agents/plugins/brain/hooks/hooks.json", {"Stop": "stop --source goose"}),
+        ),
+        "https://goose-docs.ai/docs/guides/config-files, /docs/guides/context-engineering/using-skills, /hooks",
+        # crates/goose/src/hooks/mod.rs: of what a hook prints, Goose reads a refusal and a banner for the user.
+        "no recall, no guard: what a hook prints does not reach the model",
     ),
     Agent(
         "zed",
@@ -376,6 +387,22 @@ AGENTS = (
         ),
         "https://github.com/charmbracelet/crush: README.md, docs/config/README.md, docs/hooks/README.md",
         "no recall: no hook adds to a prompt; crush.json is the older form, which Crush reads in addition to crushrc",
+    ),
+    Agent(
+        "grok",
+        "Grok CLI",
+        ("grok",),
+        ("{GROK_HOME:~/.grok}",),
+        (
+            _mcp("{GROK_HOME:~/.grok}/config.toml", "mcp_servers", form="toml"),
+            _skills(),
+            _hook_file(
+                "{GROK_HOME:~/.grok}/hooks/brain.json",
+                {"PreToolUse": "guard", "PostToolUseFailure": "guard", "Stop": "stop --source grok"},
+            ),
+        ),
+        "https://docs.x.ai/build/features/hooks, /mcp-servers, /skills",
+        "no recall: what a hook of a prompt or of a session's start prints is dropped",
     ),
     Agent(
         "droid",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.files import read_or_none
 from core.home import shipped
+from core.version import VERSION
 from ops.install import program
 from ops.install.forms import Part
 
@@ -110,6 +111,20 @@ def _copilot(home: Home, wiring: Wiring) -> str:
     return json.dumps({"version": 1, "hooks": events}, indent=2) + "\n"
 
 
+def _hook_file(home: Home, wiring: Wiring) -> str:
+    groups = {
+        event: [{"hooks": [{"type": "command", "command": line, "timeout": _TIMEOUT_S}]}]
+        for event, line in _events(home, wiring).items()
+    }
+    return json.dumps({"hooks": groups}, indent=2) + "\n"
+
+
+def _manifest(home: Home, _: Wiring) -> str:
+    """Return the manifest of a plugin (https://open-plugins.com). Its description names the home that it serves."""
+    found = {"name": "brain", "version": VERSION, "description": f"Hooks of Brain, for the memory in {home.root}"}
+    return json.dumps(found, indent=2) + "\n"
+
+
 def _plugin(home: Home, wiring: Wiring) -> str:
     names = ("common.js", wiring.options["source"])
     source = "".join((read_or_none(shipped(f"plugins/{name}")) or b"").decode() for name in names)
@@ -159,6 +174,8 @@ SHAPES: dict[str, Callable[[Home, Wiring], Any]] = {
     "toml_hooks": _toml_hooks,
     "yaml_hooks": _yaml_hooks,
     "copilot": _copilot,
+    "hook_file": _hook_file,
+    "manifest": _manifest,
     "plugin": _plugin,
     "rule": _rule,
 }

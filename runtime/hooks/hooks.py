@@ -34,6 +34,8 @@ NEEDS_RUN = "needs a whole run"
 INPUT_LIMIT = 16 * 1024 * 1024
 # Above this many bytes a transcript is not parsed while somebody waits (40 MB/s, and as much again to write it).
 _AT_ONCE = 1_200_000
+# A database is read whole: above this many bytes it waits for the next run (2 s of a child's time).
+_DATABASE = 40_000_000
 # How long to wait for the last message of a turn, which Claude Code writes meanwhile: in the hook, and in the child.
 _PATIENCE_S = 0.04
 _QUIET_S = 0.2
@@ -70,22 +72,28 @@ def payload(data: bytes) -> dict[str, Any]:
 def transcript(given: Mapping[str, Any], source: str = SOURCE, home: Home | None = None) -> str:
     """Return the path of the event's transcript: a subagent's own if there is one.
 
-    Without a path, the newest file of the source with the session's id in its path. Raises BadInput.
+    Without a path, the newest file of the source with the session's id in its path, else its newest database, if
+    that is not too large to be read after each turn. Raises BadInput.
     """
     from ingest import registry
+    from ingest.raw.store import DATABASES
 
     tool = registry.source(source)
     for name in ("agent_transcript_path", "transcript_path"):
         path = given.get(name)
         if isinstance(path, str) and path:
             path = expanduser(path)
+            if source != SOURCE and not tool.wants(basename(path)):
+                continue  # another file of the session, such as Grok's log of updates
             if not isabs(path) or not tool.wants(basename(path)) or "\0" in path:
                 raise BadInput(f"{name} is no transcript", _WRITER)
             return abspath(path)
     session = given.get("session_id")
     if source != SOURCE and isinstance(session, str) and _SHORTEST_ID <= len(session) <= _LONGEST_ID:
-        found = [file for file in tool.discover(tool.default_roots(home)) if not file.skip and session in file.path]
-        if found:
+        files = [file for file in tool.discover(tool.default_roots(home)) if not file.skip]
+        named = [file for file in files if session in file.path]
+        stored = [file for file in files if file.path.endswith(DATABASES) and file.size <= _DATABASE]
+        if found := named or stored:
             return max(found, key=lambda file: file.mtime_ns).path
     raise BadInput("the hook's input names no transcript", _WRITER)
 

@@ -13,6 +13,7 @@ import pytest
 
 from cli.capture import hook
 from core import sqlite
+from core.errors import BadInput
 from core.home import Home
 from ops.install.hooks import HOOKS
 from qmd.index.segments import TABLES
@@ -238,6 +239,34 @@ def test_what_names_no_transcript_of_a_source_leaves_no_note(
     assert silent(brain("hook", "stop", "--source", source, stdin=json.dumps(given)))
     assert due.waiting(indexed) == []
     assert rows(indexed)[0]["error"] == "bad_input"
+
+
+def test_a_path_to_another_file_of_the_session_gives_way_to_the_sessions_id(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROK_HOME", str(tmp_path / "grok"))
+    folder = tmp_path / "grok/sessions/%2Fp/01a21f9e-6f8d-74e0"
+    folder.mkdir(parents=True)
+    for name in ("chat_history.jsonl", "updates.jsonl"):
+        (folder / name).write_text("{}\n")
+    given = {"session_id": folder.name, "transcript_path": str(folder / "updates.jsonl")}
+    assert hooks.transcript(given, "grok", home) == str(folder / "chat_history.jsonl")
+    with pytest.raises(BadInput):
+        hooks.transcript({"transcript_path": str(folder / "updates.jsonl")}, "grok", home)
+
+
+def test_a_session_in_a_database_names_the_database_unless_that_is_large(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOSE_PATH_ROOT", str(tmp_path / "goose"))
+    path = tmp_path / "goose/data/sessions/sessions.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"x")
+    assert hooks.transcript({"session_id": "20261128_1"}, "goose", home) == str(path)
+    with path.open("r+b") as stream:
+        stream.truncate(50_000_000)
+    with pytest.raises(BadInput):
+        hooks.transcript({"session_id": "20261128_1"}, "goose", home)
 
 
 def test_a_transcript_that_lies_elsewhere_is_indexed_too(brain: Brain, home: Home, tmp_path: Path) -> None:

@@ -18,6 +18,11 @@ CASES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"hook_event_name": "BeforeAgent"}, {"hook_event_name": "UserPromptSubmit"}),
     ({"prompt": [{"type": "text", "text": "a b"}, {"type": "image"}, {"text": "c"}]}, {"prompt": "a b c"}),
     ({"session_id": "a", "sessionId": "b"}, {"session_id": "a"}),
+    (
+        {"hookEventName": "pre_tool_use", "hook_event_name": "PreToolUse", "toolName": "grep", "toolInput": {"a": 1}},
+        {"hook_event_name": "PreToolUse", "tool_name": "grep", "tool_input": {"a": 1}},
+    ),
+    ({"event": "Stop", "working_dir": "/p", "message": "x"}, {"hook_event_name": "Stop", "cwd": "/p", "prompt": "x"}),
     ({"workspace_roots": "no list", "sessionId": None}, {}),
 ]
 NAMES = "sessionId prompt workspace_roots hook_event_name tool_input cwd".split()

@@ -269,3 +269,21 @@ def test_pi_tells_its_model_what_the_memory_holds_of_a_command(start: Start, bra
     done = agent.run(*options, "please proceed")
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert GUARDED in agent.given(), done.stderr
+
+
+def test_grok_tells_its_model_what_the_memory_holds_of_a_command(start: Start, brain: Brain, home: Home) -> None:
+    agent = start("grok")
+    agent.call = ("run_terminal_command", {"command": FORBIDDEN, "description": "flood"})
+    agent.write(
+        ".grok/config.toml",
+        f'[cli]\nauto_update = false\n[models]\ndefault = "test"\n[model.test]\nmodel = "{MODEL}"\n'
+        f'base_url = "{agent.api.url}"\napi_key = "any"\n[features]\ntelemetry = false\n',
+    )
+    forbids(brain, agent)
+    wire(brain, agent, "grok")
+    done = agent.run("-p", PROMPT, "-m", "test", "--always-approve", XAI_API_KEY="any")
+    assert "hello there" in done.stdout, done.stdout + done.stderr
+    assert GUARDED in agent.given(), done.stderr
+    assert "brain-ask" in agent.given()
+    assert "brain" in agent.run("mcp", "list", "--json").stdout
+    assert is_remembered(home)

@@ -6,8 +6,8 @@ without ``prompt_index`` and ``<user_query>``, or with ``synthetic_reason``, is 
 summary. Records have no times: the summary has those of the session. A subagent's session lies next to its parent's,
 which has ``subagents/<id>/meta.json``.
 
-The client is not open source: the shapes are those of jazzyalex/agent-sessions (fixtures) and of a parser that was
-checked against 0.2.101 (its module documentation is the source for subagents and ``synthetic_reason``).
+The shapes are those of jazzyalex/agent-sessions (fixtures), of a parser that was checked against 0.2.101 (its module
+documentation is the source for subagents and ``synthetic_reason``), and of a session that 1.0.41 wrote.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ FILES = {
     ".config/kilo/kilo.json": "{}\n",
     ".codeium/windsurf/mcp_config.json": "",
     ".config/crush/crush.json": '{"$schema": "https://charm.land/crush.json"}',
+    ".grok/config.toml": '[models]\ndefault = "grok-5" # mine\n',
     ".factory/settings.json": "{\n}\n",
     ".continue/config.yaml": "name: mine\nversion: 1.0.0\nschema: v1\n",
     ".kimi/config.toml": 'default_model = ""\n\n[loop_control]\nmax = 1',
@@ -425,6 +426,27 @@ def test_every_command_that_is_written_is_absolute_and_names_this_home(home: Hom
             if wiring.form in forms.FORMS:
                 text = json.dumps(parts.part(home, agent, wiring).value)
                 assert home.root in text or "brain_ask" in text, (agent.name, wiring.kind)
+
+
+def test_a_plugin_of_goose_and_the_hooks_of_grok_are_whole_files_in_their_documented_form(
+    home: Home, user: Path
+) -> None:
+    installing.install(home, [BY_NAME["goose"], BY_NAME["grok"]], os.environ)
+    plugin = user / ".agents/plugins/brain"
+    assert json.loads((plugin / "plugin.json").read_text())["name"] == "brain"
+    for path, events in (
+        (plugin / "hooks/hooks.json", {"Stop": "hook stop --source goose"}),
+        (
+            user / ".grok/hooks/brain.json",
+            {"PreToolUse": "hook guard", "PostToolUseFailure": "hook guard", "Stop": "hook stop --source grok"},
+        ),
+    ):
+        hooks_of = json.loads(path.read_text())["hooks"]
+        found = {event: group["hooks"][0]["command"] for event, (group,) in hooks_of.items()}
+        assert {event: command.split("brain ")[-1] for event, command in found.items()} == events
+    installing.uninstall(home, [], os.environ)
+    assert not plugin.exists()
+    assert not (user / ".grok/hooks").exists()
 
 
 def test_the_table_of_agents_is_whole() -> None:
