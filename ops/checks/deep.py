@@ -68,7 +68,7 @@ def _differing(home: Home, count: int, now: float, broken: set[str]) -> Iterator
         with tempfile.TemporaryDirectory(prefix="brain-deep-") as folder:
             scratch = Home(join(folder, "home"))
             _shelve(home, scratch, name, {path for paths in sample.values() for path in paths})
-
+            _describe(home, scratch, name)
             run(scratch, name, trust_stat=True, rebuild=True, from_archive=True)
             for document in sorted(sample):
                 there = read_or_none(home.path(collection, document))
@@ -93,7 +93,7 @@ def _sample(home: Home, source: str, broken: set[str], count: int, draw: random.
 
 
 def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
-    """Make an archive in ``scratch`` that names only ``paths`` and links to the objects of the real archive."""
+    """Make an archive in ``scratch`` that names only ``paths`` and companion files, with links to the real objects."""
     raw, shelf = home.path(archive.FOLDER), scratch.path(archive.FOLDER)
     os.makedirs(shelf, 0o700)
     for entry in os.scandir(raw):
@@ -107,10 +107,32 @@ def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
         kept = [(source, os.fsencode(path)) for path in paths]
         copy.execute("create temp table kept(source, path, primary key(source, path))")
         copy.executemany("insert or ignore into kept values(?, ?)", kept)
-        copy.execute("delete from files where (source, path) not in (select source, path from kept)")
+        copy.execute(
+            "delete from files where version != ? and (source, path) not in (select source, path from kept)",
+            (archive.COMPANION,),
+        )
     finally:
         copy.close()
         real.close()
+
+
+def _describe(home: Home, scratch: Home, source: str) -> None:
+    """Tell ``scratch`` what sessions say of the subagents that they started: a sample may lack the sessions."""
+    changes = known.Changes()
+    changes.links = _links(home, source)
+    state = known.State(scratch)
+    try:
+        state.save(source, changes)
+    finally:
+        state.close()
+
+
+def _links(home: Home, source: str) -> dict[str, str]:
+    state = known.State(home)
+    try:
+        return state.links(source)
+    finally:
+        state.close()
 
 
 CHECKS = (archive_makes_the_corpus, answers_hold)

@@ -1,4 +1,4 @@
-"""The doctor's long look at answers: the questions about one's own memory find their documents."""
+"""The doctor's long look: questions find their documents, and the archive makes documents as they are."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from evals.questions import drawing
 from ops.checks import deep
 from ops.checks.finding import CheckContext, Finding
 from runtime.capture import indexing
+from tests.ingest.transcripts import Script, save, tool
 
 WORDS = "walrus ocelot heron puffin lynx badger".split()
 
@@ -62,3 +63,25 @@ def test_questions_that_no_longer_find_their_documents_are_counted(asked: Home) 
     (found,) = _found(asked)
     assert (found.id, found.severity) == ("recall", "warning")
     assert "4 of 6" in found.evidence
+
+
+def test_the_archive_makes_a_document_that_its_session_or_a_companion_describes(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deep, "_SAMPLE", 1)
+    script, agent = Script("parent"), Script("parent", prefix="a", agentId="a1", isSidechain=True)
+    call = tool("Task", "t1", description="Count them", subagent_type="counter", prompt="Count")
+    done = script.result("t1", outcome={"agentId": "a1", "status": "completed"})
+    claude, droid = tmp_path / "claude", tmp_path / "droid"
+    save(claude / "parent.jsonl", script.user("Go"), script.assistant(call), done)
+    save(claude / "parent/subagents/agent-a1.jsonl", agent.user("Count"), agent.assistant(tool("Bash", command="wc")))
+    said = {"type": "message", "id": "m1", "message": {"role": "user", "content": "Mend the lock"}}
+    save(droid / "s1.jsonl", {"type": "session_start", "id": "s1", "cwd": "/x"}, said)
+    (droid / "s1.settings.json").write_text('{"model": "opus"}')
+    for source in (claude, droid):
+        indexing.index(home, load(home), source=source.name, roots=[str(source)])
+    now = time.time()
+    for day in range(8):
+        context = CheckContext(home, os.environ, now + day * 86_400, deep=True)
+        assert list(deep.archive_makes_the_corpus(context)) == []
+        context.close()
