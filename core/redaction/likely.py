@@ -66,6 +66,8 @@ _NAMED = r"([A-Za-z_$][\w.-]{0,60}?)(?::=|[:=])(?=.)"
 # What everybody may know follows.
 _PUBLIC = r"(?i)\b(?:public|verify(?:ing)?|publishable)[ _-]?key\b[^.;]{0,12}\Z"
 _PUBLIC_MOST = 40  # characters of it, and more
+# The same of sums: ``MD5 (token.bin) = …``, and go.sum's ``github.com/golang-jwt/jwt/v5 v5.2.1 h1:…``.
+_SUM = r"(?i)(?:(?<![\w-])(?:md|sha|blake|rmd)[a-z]*[-_]?\d+[a-z]*[ \t]*\([^()]*\)[ \t]*=[ \t]*|(?<=\s)h1:)\Z"
 # Ends of names of what numbers or sums up something.
 _NUMBERING = (
     r"(?i:(?:^|[_.-])(?:ids?|uuid|guid|sha\d*|commit|rev|revision|ref|etag|digest|checksum|version|nonce|accessor)$)"
@@ -384,7 +386,7 @@ def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
     for candidate in found:
         first = bisect_left(starts, candidate.start - _LEFT)
         near = found_cues[first : bisect_left(starts, candidate.end + _RIGHT)]
-        if made(_PUBLIC).search(plain[max(0, candidate.start - _PUBLIC_MOST) : candidate.start]):
+        if _is_public(plain, candidate.start):
             continue
         # A word within a value says nothing of the value.
         outside = [cue for cue in near if cue.end <= candidate.start or cue.start >= candidate.end]
@@ -392,6 +394,13 @@ def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
             kinds = [cue.kind for cue in near if cue.end <= candidate.start and cue.kind in "PSKCL"]
             kind = {"P": "password", "C": "otp"}.get((kinds or ["S"])[-1], "secret")
             yield candidate.start, candidate.end, features(plain, candidate, near, before), kind
+
+
+def _is_public(line: str, start: int) -> bool:
+    """Return True if what stands before a candidate calls it a public key or the sum of a file."""
+    if made(_PUBLIC).search(line, max(0, start - _PUBLIC_MOST), start):
+        return True
+    return line[start - 1 : start] in "= \t:" and made(_SUM).search(line, max(0, start - _LEFT), start) is not None
 
 
 def _surroundings(line: str, found: list[Candidate]) -> list[tuple[int, int]]:

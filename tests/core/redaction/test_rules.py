@@ -163,8 +163,9 @@ def test_a_row_is_whole(row: Row) -> None:
         ("twelfth", 0.08, 0),
         ("thirteenth", 0.14, 0),
         ("fourteenth", 0.13, 1),
-        # No weights are made of the last one.
+        # No weights are made of the last two.
         ("fifteenth", 0.15, 0),
+        ("sixteenth", 0.03, 0),
     ],
 )
 def test_the_lists_that_were_written_without_a_look_at_the_rules_are_nearly_found(
