@@ -1,3 +1,0 @@
-"""The beginning of the mark that replaces a secret: ``[redacted:<kind>]``."""
-
-MARK = "[redacted:"
