@@ -25,7 +25,7 @@ from os.path import join
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from core.files import read_or_none, write_atomic
+from core.files import write_atomic
 from core.version import DOCUMENT, PARSER, VERSION
 from ingest.session.session import Event
 
@@ -144,10 +144,11 @@ class ResumePoint:
 
     def _load(self) -> Any:
         try:
-            data = read_or_none(self._path)
-        except OSError:
+            with open(self._path, "rb") as stream:
+                data = stream.read()
+        except OSError:  # most journals have no state
             return None
-        written, _, rest = (data or b"").partition(b"\n")
+        written, _, rest = data.partition(b"\n")
         digest, _, data = rest.partition(b"\n")
         if written != self._mark or hashlib.sha256(data).hexdigest().encode() != digest:
             return None
