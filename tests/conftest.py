@@ -50,9 +50,11 @@ def _in_memory() -> bool:
     return room and os.access("/dev/shm", os.W_OK | os.X_OK)
 
 
-# Tests sync thousands of files, which a disk makes wait. pytest reads this variable for the folder of all tmp_path.
+# Tests sync thousands of files, which a disk makes wait. pytest reads the first variable for the folder of all
+# tmp_path; scratch homes of the product, and of examples that hypothesis draws, are in the folder of the second.
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and _in_memory():
     os.environ["PYTEST_DEBUG_TEMPROOT"] = "/dev/shm"
+    os.environ.setdefault("TMPDIR", "/dev/shm")
 
 ROOT = Path(__file__).resolve().parent.parent
 # A background job of a shell starts with SIGINT ignored, and so would each process that a test interrupts.

@@ -14,6 +14,7 @@ import pytest
 import brain as program
 from cli.spec import Command
 from core.home import Home
+from evals.guard import invented
 from tests.runtime.index_fixture import Shelf
 
 # As Python hands them over: a byte that is no UTF-8 is a lone surrogate.
@@ -68,6 +69,7 @@ MAY_BE_EMPTY = {f"inbox {flag}" for flag in ("--title", "--project", "--tags", "
 }
 # A hook ends with 0 whatever happens: a wrong call is reported on stderr only.
 MAY_BE_EMPTY |= {f"hook {verb} --form" for verb in ("session-start", "prompt", "guard")} | {"hook stop --source"}
+MOMENTS = invented.cases()[:1]
 
 Ended = Callable[..., tuple[int, str, str]]
 
@@ -75,6 +77,8 @@ Ended = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def ended(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Ended:
     """Run a command line as the program does; returns its exit code and what it printed."""
+    # `eval guard` would ask every invented moment, whatever its argument.
+    monkeypatch.setattr(invented, "cases", lambda: MOMENTS)
     Shelf(home).put("inbox", "2026/05/a.md", "we chose sqlite", type="decision", entry_id=VALID["ENTRY"])
     folder = tmp_path / "here"
     folder.mkdir()
