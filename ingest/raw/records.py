@@ -268,10 +268,12 @@ def is_binary(data: bytes) -> bool:
         return True
     text = data.lstrip(b"\0") if data.startswith(b"\0") else data
     # The cut may end within a hole.
-    head = _HOLE.sub(b"", text[:_SNIFF].rstrip(b"\0"))
-    # One short hole may be damage in a text that is short, too.
-    nuls = max(len(_NULS.findall(head)) - 1, 0)
-    head = head.replace(b"\0", b"")
+    head, nuls = text[:_SNIFF].rstrip(b"\0"), 0
+    if b"\0" in head:
+        head = _HOLE.sub(b"", head)
+        # One short hole may be damage in a text that is short, too.
+        nuls = max(len(_NULS.findall(head)) - 1, 0)
+        head = head.replace(b"\0", b"")
     strange = nuls + len(head) - len(head.translate(None, _STRANGE))
     return strange * 20 > len(head) + nuls
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
     # Yields the records of a file as it was found: {unit, key, at, title, head, text}.
     Entries = Callable[[bytes, Reading], Iterator[Record]]
-    # Returns why a record is left out, "" if it is not.
+    # Returns why a record, redacted, is left out, "" if it is not.
     Judge = Callable[[Record], str]
     Composed = tuple[dict[str, object], str] | str
 
@@ -39,6 +39,8 @@ _ARCHIVED = b'{"unit":'
 _TITLE = 300
 # Entries of one file; a calendar of thirty years has 50,000.
 _MOST = 500_000
+# Bytes of records that are redacted in a row.
+_BATCH = 256 * 1024
 
 
 class Entry(NamedTuple):
@@ -131,18 +133,17 @@ def read(path: str, raw: RawStore, entries: Entries, foreign: str, judge: Judge 
             data = whole_text
         found = _archived(data, reading) if data.startswith(_ARCHIVED) else entries(data, reading)
         held: list[bytes] = []
-        for record in found:
-            if judge is not None and (reason := judge(record)):
+        for line, cleaned, replaced in _cleaned(found):
+            if judge is not None and (reason := judge(cleaned)):
                 count(reading.dropped, {reason: 1})
                 continue
-            line = _line(record)
-            cleaned = clean_record(line, record, reading.redacted)
+            count(reading.redacted, replaced)
             try:
                 add(reading, cleaned)
             except BROKEN as error:
                 reading.broken(error)
                 continue
-            held.append((line if cleaned is record else _line(cleaned)) + b"\n")
+            held.append(line + b"\n")
             if len(held) == _MOST:
                 reading.fail(Failure(path, "too many entries", f"only the first {_MOST:,} are read"))
                 break
@@ -151,6 +152,32 @@ def read(path: str, raw: RawStore, entries: Entries, foreign: str, judge: Judge 
         return b"".join(held)
 
     return whole(path, raw, take, foreign, as_bytes=True)
+
+
+def _cleaned(found: Iterator[Record]) -> Iterator[tuple[bytes, Record, dict[str, int]]]:
+    """Yield (line of JSON, record, kind → secrets replaced) of each record, redacted.
+
+    Many records are looked at in a row: in between, the processor would forget the automata.
+    """
+    batch: list[tuple[bytes, Record]] = []
+    size = 0
+    for record in found:
+        line = _line(record)
+        batch.append((line, record))
+        size += len(line)
+        if size > _BATCH:
+            yield from _cleaned_batch(batch)
+            batch, size = [], 0
+    yield from _cleaned_batch(batch)
+
+
+def _cleaned_batch(batch: list[tuple[bytes, Record]]) -> list[tuple[bytes, Record, dict[str, int]]]:
+    done = []
+    for line, record in batch:
+        replaced: dict[str, int] = {}
+        cleaned = clean_record(line, record, replaced)
+        done.append((line if cleaned is record else _line(cleaned), cleaned, replaced))
+    return done
 
 
 def add(reading: Reading, record: Record) -> None:

@@ -38,16 +38,18 @@ def read(path: str, raw: RawStore, take: Take, foreign: str) -> Reading:
         held: list[bytes] = []
         for value in _values(data, reading):
             line = json.dumps(value, separators=(",", ":")).encode()
-            value = clean_record(line, value, reading.redacted)
+            cleaned = clean_record(line, value, reading.redacted)
             try:
-                session = take(mapping(value), reading)
+                session = take(mapping(cleaned), reading)
             except BROKEN as error:
                 reading.broken(error)
                 continue
             if session is not None:
                 session.records = len(session.uuids)
                 reading.parts[session.unit] = session
-                held.append(json.dumps(value, separators=(",", ":")).encode() + b"\n")
+                if cleaned is not value:
+                    line = json.dumps(cleaned, separators=(",", ":")).encode()
+                held.append(line + b"\n")
         return b"".join(held)
 
     return whole(path, raw, conversations, foreign, as_bytes=True)

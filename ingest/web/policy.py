@@ -174,8 +174,6 @@ class Screened(NamedTuple):
 # An address on a wanted host: the host, the cleaned address, its title and its search term.
 Admitted = tuple[str, str, str, str]
 
-_UNKNOWN = Screened(False, False)
-
 
 class Policy:
     """A judge of addresses, made from ``sources.<browser>`` of collections.yml; ``redacted`` counts secrets by kind."""
@@ -191,10 +189,10 @@ class Policy:
         self._detours: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, tuple[tuple[str, str], ...]] = {}
 
-    def judge(self, url: str, title: str, term: str) -> Page | str:
-        """Return the page that is kept of an address, or the reason why none is."""
+    def judge(self, url: str, title: str, term: str, *, is_plain: bool = False) -> Page | str:
+        """Return the page that is kept of an address, or the reason why none is. ``is_plain``: no text has a secret."""
         admitted = self._admit(url, title, term)
-        return admitted if isinstance(admitted, str) else self._settle(admitted, _UNKNOWN)
+        return admitted if isinstance(admitted, str) else self._settle(admitted, Screened(is_plain, False))
 
     def judge_all(self, texts: Iterable[tuple[str, str, str]]) -> list[Page | str]:
         """Return ``judge`` of several (address, title, term). The slow patterns look at many texts at once."""

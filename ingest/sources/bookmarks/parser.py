@@ -73,7 +73,7 @@ def _judge(raw: RawStore) -> Judge:
     policy = Policy({**with_lists(raw.section("chrome")), "mode": "all"})
 
     def judge(record: Record) -> str:
-        found = policy.judge(record["head"][0], string(record.get("title")), "")
+        found = policy.judge(record["head"][0], string(record.get("title")), "", is_plain=True)
         return found if isinstance(found, str) else ""
 
     return judge

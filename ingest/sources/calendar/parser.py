@@ -6,10 +6,13 @@ hostile one has no end; a zone is known by its name. A repeated event is one ent
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
+
+import re2
 
 from core.document import Failure
 from core.text import one_line
@@ -17,23 +20,27 @@ from ingest.pipeline.reading import BROKEN
 from ingest.raw import records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ingest.pipeline.reading import Reading
 
     Record = dict[str, Any]
 
 FOREIGN = "no calendar in it"
-_COMPONENT = re.compile(rb"(?mi)^BEGIN:(VEVENT|VTODO|VJOURNAL)[ \t]*\r?$")
-# What a component's entry is made of; a name may have a group before it, and parameters behind.
-_SHOWN = "BEGIN END UID RECURRENCE-ID DTSTART DTEND DUE DTSTAMP ORGANIZER ATTENDEE RRULE STATUS URL"
-_NAME = re.compile(rf"(?i)(?:{'|'.join(_SHOWN.split())})[;:]")
-_TEXT = re.compile(r'(?i)(SUMMARY|LOCATION|DESCRIPTION)(?:;[^":]*(?:"[^"]*"[^":]*)*)?:(.*)')
+# RE2, because re looks at each line of a long text.
+_EDGE = re2.compile(rb"(?mi)^(BEGIN|END):(VEVENT|VTODO|VJOURNAL)[ \t]*\r?$")
+_NAME = re.compile(r"([A-Za-z-]+)[;:]")
+# What an entry is made of. The library reads a line a character at a time: it gets those with a structure alone.
+_SHOWN = frozenset(
+    """UID RECURRENCE-ID DTSTART DTEND DUE DTSTAMP ORGANIZER ATTENDEE RRULE STATUS URL SUMMARY LOCATION
+    DESCRIPTION""".split()
+)
+_VALUE = re.compile(r'[A-Za-z-]+(?:;[^":]*(?:"[^"]*"[^":]*)*)?:(.*)')
 _ESCAPED = re.compile(r"\\([nN\\,;])")
-_FOLD = re.compile(r"\r?\n[ \t]")
 # Bytes of one component.
 _LONGEST = 1 << 20
 _PEOPLE = 20
+_BAD = (ValueError, LookupError, OverflowError, TypeError, AttributeError)
 
 
 def events(data: bytes, reading: Reading) -> Iterator[Record]:
@@ -43,113 +50,139 @@ def events(data: bytes, reading: Reading) -> Iterator[Record]:
         return
     if not records.is_utf8(data):
         reading.recovered[records.REPLACED] = 1
-    found, line, counted = _COMPONENT.search(data), 1, 0
-    while found:
-        # Components of these kinds are never within each other: the next one begins where an end is lost.
-        following = _COMPONENT.search(data, found.end())
-        limit = following.start() if following else len(data)
-        end = re.compile(rb"(?mi)\nEND:" + found[1] + rb"[ \t]*\r?$").search(data, found.end(), limit)
-        start, found = found.start(), following
-        if end is None:
+    line, counted = 1, 0
+    for start, end, is_whole in _components(data):
+        if not is_whole:
             line, counted = line + data.count(b"\n", counted, start), start
             reading.fail(Failure(reading.path, records.MALFORMED, "a component without its end", line))
-            continue
-        at = end.end()
-        if at - start > _LONGEST:
-            reading.fail(Failure(reading.path, records.TOO_LONG, f"a component of {(at - start) >> 10} KB"))
-            continue
-        try:
-            yield _record(data[start:at])
-        except (*BROKEN, LookupError, OverflowError) as error:
-            reading.broken(error)
+        elif end - start > _LONGEST:
+            reading.fail(Failure(reading.path, records.TOO_LONG, f"a component of {(end - start) >> 10} KB"))
+        else:
+            try:
+                yield _record(data[start:end])
+            except (*BROKEN, LookupError, OverflowError) as error:
+                reading.broken(error)
+
+
+def _components(data: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Yield (start, end, whether it is whole) of each component.
+
+    Components of these kinds are never within each other: the next one begins where an end is lost.
+    """
+    start, kind = -1, b""
+    for edge in _EDGE.finditer(data):
+        if edge[1].upper() == b"BEGIN":
+            if start >= 0:
+                yield start, edge.start(), False
+            start, kind = edge.start(), edge[2].upper()
+        elif start >= 0 and edge[2].upper() == kind:
+            yield start, edge.end(), True
+            start = -1
+    if start >= 0:
+        yield start, len(data), False
 
 
 def _record(data: bytes) -> Record:
-    from icalendar import Component
-
-    lines = list(_own_lines(data.decode("utf-8", "replace")))
-    texts = {found[1].upper(): _unescaped(found[2]) for found in map(_TEXT.match, reversed(lines)) if found}
-    # The library reads a line a character at a time: it gets the lines with a structure alone.
-    found: Any = Component.from_ical("\n".join(line for line in lines if _NAME.match(line)))
-    start = _when(found, "DTSTART") or _when(found, "DUE") or _when(found, "DTSTAMP")
-    uid = _text(found, "UID")
-    again = _when(found, "RECURRENCE-ID")
-    key = f"{uid} {again}".strip() or hashlib.sha256(data).hexdigest()[:32]
+    given: dict[str, list[str]] = {}
+    for line in _own_lines(data.decode("utf-8", "replace")):
+        found = _NAME.match(line)
+        if found and (name := found[1].upper()) in _SHOWN:
+            given.setdefault(name, []).append(line)
+    start = _when(given, "DTSTART") or _when(given, "DUE") or _when(given, "DTSTAMP")
+    uid, status = _text(given, "UID"), _text(given, "STATUS")
+    key = f"{uid} {_when(given, 'RECURRENCE-ID')}".strip() or hashlib.sha256(data).hexdigest()[:32]
     facts = (
-        ("until", _end(found)),
-        ("where", one_line(texts.get("LOCATION", ""), 1000)),
-        ("by", _person(found.get("ORGANIZER"))),
-        ("with", _people(found.get("ATTENDEE"))),
-        ("repeats", _rule(found)),
-        ("status", _text(found, "STATUS").lower() if _text(found, "STATUS") in ("CANCELLED", "COMPLETED") else ""),
-        ("link", _text(found, "URL")),
+        ("until", _when(given, "DTEND")[:16].replace("T", " ")),
+        ("where", _text(given, "LOCATION")),
+        ("by", _people(given.get("ORGANIZER", ()))),
+        ("with", _people(given.get("ATTENDEE", ()))),
+        ("repeats", _rule(given)),
+        ("status", status.lower() if status in ("CANCELLED", "COMPLETED") else ""),
+        ("link", _text(given, "URL")),
     )
     return {
         "unit": start[:7] or "undated",
         "key": key,
         "at": start,
-        "title": one_line(texts.get("SUMMARY", ""), 1000),
+        "title": _text(given, "SUMMARY"),
         "head": [f"{name}: {value}" for name, value in facts if value],
-        "text": texts.get("DESCRIPTION", ""),
+        "text": _long_text(given, "DESCRIPTION"),
     }
 
 
 def _own_lines(text: str) -> Iterator[str]:
     """Yield the unfolded lines of a component without those of components in it, such as alarms."""
-    depth = 0
-    for line in _FOLD.sub("", text).split("\n"):
-        line = line.rstrip("\r")
+    depth, unfolded = 0, text.replace("\r\n", "\n")
+    if "\n " in unfolded or "\n\t" in unfolded:
+        unfolded = unfolded.replace("\n ", "").replace("\n\t", "")
+    for line in unfolded.split("\n"):
         begins, ends = line[:6].upper() == "BEGIN:", line[:4].upper() == "END:"
         depth += begins
-        if depth <= 1 and line.strip():
+        if depth <= 1:
             yield line
         depth -= ends
 
 
-def _unescaped(text: str) -> str:
+def _long_text(given: Mapping[str, Sequence[str]], name: str) -> str:
+    """Return the text of a component's first line of that name, "" without one."""
+    found = _VALUE.match(given[name][0]) if name in given else None
+    text = found[1] if found else ""
     return _ESCAPED.sub(lambda each: "\n" if each[1] in "nN" else each[1], text) if "\\" in text else text
 
 
-def _text(component: Any, name: str) -> str:
-    value = component.get(name)
-    if isinstance(value, list):
-        value = value[0] if value else ""
-    return "" if value is None else one_line(str(value), 1000)
+def _text(given: Mapping[str, Sequence[str]], name: str) -> str:
+    return one_line(_long_text(given, name), 1000)
 
 
-def _when(component: Any, name: str) -> str:
+def _parts(line: str) -> tuple[Mapping[str, Any], str]:
+    """Return (parameters, value) of a line. Raises one of _BAD."""
+    from icalendar.parser import Contentline
+
+    before, _, value = line.partition(":")
+    if ";" not in before:
+        return {}, value
+    parse: Any = Contentline  # the library leaves it untyped
+    _, parameters, value = parse(line).parts()
+    return parameters, value
+
+
+def _when(given: Mapping[str, Sequence[str]], name: str) -> str:
     """Return a time as UTC, a day as its midnight; "" if there is none. A time without a zone is taken as UTC."""
-    value = component.get(name)
-    found = getattr(value[0] if isinstance(value, list) else value, "dt", None)
+    if name not in given:
+        return ""
+    from icalendar.prop import vDDDTypes
+
+    parameters, value = _parts(given[name][0])
+    read: Any = vDDDTypes.from_ical
+    found = read(value, parameters.get("TZID"))
     if isinstance(found, datetime):
         found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
         return found.isoformat()
     return f"{found.isoformat()}T00:00:00+00:00" if isinstance(found, date) else ""
 
 
-def _end(component: Any) -> str:
-    end = _when(component, "DTEND")
-    return end[:16].replace("T", " ") if end else ""
-
-
-def _rule(component: Any) -> str:
-    value = component.get("RRULE")
-    found = value[0] if isinstance(value, list) and value else value
-    return one_line(found.to_ical().decode("utf-8", "replace"), 200) if hasattr(found, "to_ical") else ""
-
-
-def _people(value: Any) -> str:
-    found = value if isinstance(value, list) else [value] if value is not None else []
-    more = f" and {len(found) - _PEOPLE} more" if len(found) > _PEOPLE else ""
-    return ", ".join(filter(None, map(_person, found[:_PEOPLE]))) + more
-
-
-def _person(value: Any) -> str:
-    """Return the name of a person, else the address."""
-    if value is None:
+def _rule(given: Mapping[str, Sequence[str]]) -> str:
+    if "RRULE" not in given:
         return ""
-    if isinstance(value, list):
-        return _people(value)
-    address = re.sub(r"(?i)\Amailto:", "", str(value))
-    name = one_line(str(getattr(value, "params", {}).get("CN", "")), 200)
+    from icalendar.prop import vRecur
+
+    value = given["RRULE"][0].partition(":")[2]
+    with contextlib.suppress(*_BAD):  # else it is shown as it is
+        value = vRecur.from_ical(_parts(given["RRULE"][0])[1]).to_ical().decode("utf-8", "replace")
+    return one_line(value, 200)
+
+
+def _people(lines: Sequence[str]) -> str:
+    more = f" and {len(lines) - _PEOPLE} more" if len(lines) > _PEOPLE else ""
+    return ", ".join(filter(None, map(_person, lines[:_PEOPLE]))) + more
+
+
+def _person(line: str) -> str:
+    """Return the name of a person, else the address."""
+    try:
+        parameters, value = _parts(line)
+    except _BAD:
+        return ""
+    address = re.sub(r"(?i)\Amailto:", "", value)
+    name = one_line(str(parameters.get("CN", "")), 200)
     return f"{name} <{address}>" if name and name != address else one_line(address, 200)

@@ -12,14 +12,15 @@ of all parts around it: headers and depth are bounded.
 
 from __future__ import annotations
 
-import email
 import hashlib
 import re
 from email.errors import MessageError
+from email.feedparser import FeedParser
 from email.header import decode_header
 from email.message import Message
 from email.policy import Compat32
 from email.utils import getaddresses, parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from core.text import one_line
@@ -59,13 +60,28 @@ class _Bounded(Compat32):
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        return name, value[: _DESCRIPTION if name.lower().startswith("content-") else _LONGEST]
+        if len(value) > _DESCRIPTION:
+            value = value[: _DESCRIPTION if name.lower().startswith("content-") else _LONGEST]
+        return name, value
+
+
+_POLICY = _Bounded()
 
 
 class _Part(Message):
-    """A message or a part of one, which knows how many parts it is in."""
+    """A message or a part of one, which knows how many parts it is in, and its headers by name once they are read."""
 
     depth = 0
+    _named: dict[str, tuple[str, str]] | None = None
+
+    def get(self, name: str, failobj: Any = None) -> Any:
+        """Return the first header of a name. (The library looks through all of them, each time.)"""
+        if self._named is None:
+            self._named = {}
+            for key, value in self.raw_items():
+                self._named.setdefault(key.lower(), (key, value))
+        found = self._named.get(name.lower())
+        return failobj if found is None else self.policy.header_fetch_parse(*found)
 
     def attach(self, payload: Any) -> None:
         payload.depth = self.depth + 1
@@ -112,14 +128,16 @@ def plain_subject(subject: str) -> str:
 
 
 def _record(data: bytes) -> Record:
-    message = email.message_from_bytes(data, _Part, policy=_Bounded())
+    feed = FeedParser(_Part, policy=_POLICY)
+    feed.feed(data.decode("ascii", "surrogateescape"))  # as the library's parser of bytes does, by a slower way
+    message = feed.close()
     own = next(iter(_REFERENCE.findall(_header(message, "Message-ID"))), "")
     above = _REFERENCE.findall(f"{_header(message, 'References')} {_header(message, 'In-Reply-To')}")
     key = own or hashlib.sha256(data).hexdigest()[:32]
     text, files = _content(message)
     if above and ">" in text:
         text = re.sub(r"\n{3,}", "\n\n", _QUOTED.sub("", text))
-    sent = [_people(message, name) for name in ("From", "To", "Cc")]
+    sent = [_people(_header(message, name)) for name in ("From", "To", "Cc")]
     head = [f"{name}: {people}" for name, people in zip(("from", "to", "copy"), sent, strict=True) if people]
     if files:
         head.append(f"files: {', '.join(files)}")
@@ -133,14 +151,18 @@ def _header(message: Message, name: str) -> str:
     given = message.get(name)
     if given is None:
         return ""
+    text = str(given)[:_LONGEST]
+    if "=?" not in text:
+        return one_line(text, _LONGEST)
     pieces: list[str] = []
-    for piece, charset in decode_header(str(given)[:_LONGEST]):
+    for piece, charset in decode_header(text):
         pieces.append(piece if isinstance(piece, str) else _decoded(piece, charset or "utf-8"))
     return one_line("".join(pieces), _LONGEST)
 
 
-def _people(message: Message, name: str) -> str:
-    found = getaddresses([_header(message, name)])
+@lru_cache(256)  # the library reads a character at a time, and the same people write again and again
+def _people(header: str) -> str:
+    found = getaddresses([header])
     names = [f"{person} <{address}>" if person and address else person or address for person, address in found]
     more = f" and {len(names) - _RECEIVERS} more" if len(names) > _RECEIVERS else ""
     return ", ".join(filter(None, names[:_RECEIVERS])) + more

@@ -195,6 +195,15 @@ def test_a_damaged_event_costs_no_other(home: Home, tmp_path: Path) -> None:
     assert any(b"Oil" in data for data in documents(home).values())
 
 
+def test_of_a_rule_that_is_damaged_the_words_are_shown(home: Home, tmp_path: Path) -> None:
+    lines = ("UID:e1", "DTSTART:20260428T091400Z", "summary;LANGUAGE=de:Ö\r\n l", "RRULE:FREQ=DAILY;UNTIL=later")
+    calendar(tmp_path / "a.ics", event(*lines))
+    ingest(home, "calendar", tmp_path)
+    _, body = only(home)
+    assert "· Öl\n" in body
+    assert "- repeats: FREQ=DAILY;UNTIL=later\n" in body
+
+
 def test_a_calendar_with_damaged_events_alone_is_a_failure(home: Home, tmp_path: Path) -> None:
     calendar(tmp_path / "a.ics", event("UID:e1", "DTSTART:notadate", "SUMMARY:Sing"))
     ledger = ingest(home, "calendar", tmp_path)
