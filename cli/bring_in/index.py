@@ -81,10 +81,12 @@ def run(args: Args, context: Context) -> int:
     for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
         context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
     failure = _nothing_read(report, named=bool(args.source or roots or args.from_archive))
+    if nothing := _nothing_found(report, roots):
+        report["found_nothing"] = nothing
     if args.json:
         context.emit(report if failure is None else {**report, **failure.envelope()})
         return OK if failure is None else failure.code
-    _say(report, roots, context)
+    _say(report, context)
     return _say_failure(failure)
 
 
@@ -149,12 +151,13 @@ def _nothing_read(report: dict[str, Any], *, named: bool) -> BadInput | None:
     )
 
 
-def _say(report: dict[str, Any], roots: list[str], context: Context) -> None:
+def _say(report: dict[str, Any], context: Context) -> None:
     """Write a report for people; what was not read goes to stderr."""
     from core.text import printable
 
     write("\n".join(_lines(shown(report), printable)) + "\n")
-    _say_nothing_found(report, roots)
+    for sentence in report.get("found_nothing", {}).values():
+        warn(f"brain: {sentence}")
     if report.get("unnamed"):
         from ingest.archive import verifier
 
@@ -171,17 +174,26 @@ def _say_failure(failure: BadInput | None) -> int:
     return failure.code
 
 
-def _say_nothing_found(report: dict[str, Any], roots: list[str]) -> None:
-    """Name the sources that had nothing at the places that were given: a wrong one looks like a quiet one."""
+def _nothing_found(report: dict[str, Any], roots: list[str]) -> dict[str, str]:
+    """Return a sentence for each source that had nothing at the places that were given: a wrong one looks like a quiet
+    one."""
     from core.text import printable
+    from ingest import registry
     from ingest.policy.exclusions import EXCLUDED, FORGOTTEN
 
+    found: dict[str, str] = {}
     for name, ledger in report["sources"].items() if roots else ():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
         # A failure is reported as such: something was found.
-        if not (ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out):
-            places = printable(", ".join(shown(roots)))
-            warn(f"brain: found nothing of {name} to read at {places}; --source names what lies there")
+        if ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out:
+            continue
+        source = registry.source(name)
+        names = source.patterns or (() if source.is_collector else tuple(f"*{ending}" for ending in source.suffixes))
+        reasons = "; ".join(f"{count} × {reason}" for reason, count in ledger["skipped"].items())
+        why = reasons or (f"no file there is called {', '.join(names)}" if names else "")
+        places = printable(": ".join(filter(None, (", ".join(shown(roots)), why))))
+        found[name] = f"found nothing of {name} to read at {places}; --source names what lies there"
+    return found
 
 
 def _rehearse(args: Args, context: Context, roots: list[str]) -> int:

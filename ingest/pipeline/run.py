@@ -104,7 +104,8 @@ def run(
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            stale = state.expire(source_name, keeping.mark()) or everything
+            policy = _policy(source, settings)
+            stale = state.expire(source_name, keeping.mark(), policy) or everything
             if not from_archive:
                 own.drop_outdated_states()
             files = back.files if from_archive else source.discover(places)
@@ -133,6 +134,7 @@ def run(
                     damaged=_damaged(known) if from_archive else {},
                 )
                 job.go(new, {file.path for file in readable}, verify=not trust_stat)
+            state.judged(source_name, policy)
             ledger.documents, cut, pieces = state.totals(source_name)
             ledger.truncated = cut, pieces
         finally:
@@ -214,6 +216,17 @@ def _is_any_missing(home: Home, source: Source, state: State) -> bool:
     except OSError:
         there = set()
     return not there.issuperset(state.names(source.name))
+
+
+def _policy(source: Source, settings: Settings) -> str:
+    """Return a digest of the settings that decide what is kept of a source's files, "" if there are none."""
+    if not source.judged_by:
+        return ""
+    import hashlib
+    import json
+
+    sections = [(settings.get("sources") or {}).get(name) for name in source.judged_by]
+    return hashlib.sha256(json.dumps(sections, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def one(

@@ -123,14 +123,19 @@ class State:
         """Close the connection."""
         self._connection.close()
 
-    def expire(self, source: str, mark: str = "") -> bool:
-        """Make every file of ``source`` be read again if another version of parser or document format made its rows.
+    def expire(self, source: str, mark: str = "", policy: str = "") -> bool:
+        """Make every file of ``source`` be read again if another version of parser or document format made its rows, or
+        if another ``policy`` did (``judged()``).
 
-        Returns whether that was so. One transaction: a run cut short leaves the rest still to be read. Where ``mark``
-        is not the one that was left (``mark()``: of the archive), the files are read again too.
+        Returns whether that was so: documents may then lose content. One transaction: a run cut short leaves the rest
+        still to be read. Where ``mark`` is not the one that was left (``mark()``: of the archive), the files are read
+        again too.
         """
         made_by = _made_by(self._connection, source)
         if made_by == _versions():
+            if policy and _meta(self._connection, f"policy {source}") != policy:
+                self._connection.execute("update files set size = -1 where source = ?", (source,))
+                return True
             if mark and made_by is not None and _meta(self._connection, f"archive {source}") != mark:
                 self._connection.execute("update files set size = -1 where source = ?", (source,))
             return False
@@ -147,6 +152,11 @@ class State:
         """Remember which archive the files that were read are in."""
         if _meta(self._connection, f"archive {source}") != mark:
             self._connection.execute("insert or replace into meta values(?, ?)", (f"archive {source}", mark))
+
+    def judged(self, source: str, policy: str) -> None:
+        """Remember the policy that all files of a run were judged by."""
+        if policy:
+            self._connection.execute("insert or replace into meta values(?, ?)", (f"policy {source}", policy))
 
     def files(self, source: str) -> dict[str, FileRow]:
         """Return path → row."""

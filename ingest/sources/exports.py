@@ -20,6 +20,7 @@ class Export(Source):
 
     on_request = True
     suffixes = (".json", ".zip")
+    patterns = (f"{NAMED}*.json", "*.zip")
 
     def wants(self, name: str) -> bool:
         return name.endswith(".zip") or (name.startswith(NAMED) and name.endswith(".json"))

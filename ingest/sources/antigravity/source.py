@@ -27,6 +27,7 @@ class Antigravity(Source):
     """Transcripts of Antigravity's agents, in the editor and in the terminal."""
 
     name = "antigravity"
+    patterns = ("transcript.jsonl", "transcript_full.jsonl", "overview.txt", "*.jsonl")
     prefix = "antigravity__"
     suffixes = (".jsonl",)
     roots = ROOTS["antigravity"]

@@ -27,7 +27,9 @@ class Bookmarks(Paged):
     """Bookmarks by the month in which they were made."""
 
     name = "bookmarks"
+    patterns = ("Bookmarks", "places.sqlite", "Bookmarks.plist", "bookmarks*.html")
     prefix = "bookmarks__"
+    judged_by = ("chrome",)
     suffixes = (".html", ".htm")
     resume = RESUME["bookmarks"]
 

@@ -25,6 +25,7 @@ class Cline(Described):
     """Tasks of Cline, and sessions of its SDK. Tools that were made from Cline are subclasses."""
 
     name = "cline"
+    patterns: tuple[str, ...] = ("ui_messages.json", "api_conversation_history.json", "*.messages.json")
     prefix = "cline__"
     suffixes: tuple[str, ...] = (".json",)
     roots = ROOTS["cline"]

@@ -18,6 +18,7 @@ class Junie(Described):
     """Sessions of Junie."""
 
     name = "junie"
+    patterns = ("events.jsonl",)
     prefix = "junie__"
     roots = ROOTS["junie"]
     resume = RESUME["junie"]

@@ -27,6 +27,7 @@ class Kilo(Cline, OpenCode):
     """Tasks of Kilo Code, and the databases and trees of its later versions."""
 
     name = "kilo"
+    patterns: tuple[str, ...] = ("ui_messages.json", "api_conversation_history.json", "*.db", "ses_*.json")
     prefix = "kilo__"
     suffixes = (".json", ".db")
     roots = ROOTS["kilo"]

@@ -21,6 +21,7 @@ class Mail(Paged):
     """Conversations by mail."""
 
     name = "mail"
+    patterns = ("*.mbox", "*.mbx", "*.eml", "mbox")
     prefix = "mail__"
     suffixes = (".mbox", ".mbx", ".eml")
     resume = RESUME["mail"]

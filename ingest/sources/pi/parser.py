@@ -45,6 +45,7 @@ _DIRECTIVE = re.compile(r"\A\s*(?:\[\[\s*(?:reply_to_current|reply_to:[^\]\n]{1,
 _MIRROR, _MODELS = "delivery-mirror", frozenset(("delivery-mirror", "gateway-injected"))
 _OTHER = {PI: OPENCLAW, OPENCLAW: PI}
 _FOLDERS = (".openclaw", ".clawdbot", ".moltbot", ".moldbot")
+_COPIES = {"pi": PI, **dict.fromkeys((folder.removeprefix(".") for folder in _FOLDERS), OPENCLAW)}
 # Tools that only OpenClaw has, as Pi has others (read, bash, edit, write, grep, find, ls).
 _TOOLS = frozenset("exec process session_status subagents memory_search memory_get".split())
 
@@ -320,7 +321,10 @@ def _owner(path: str, raw: RawStore, unit: str, written_by: set[str]) -> str:
         return OPENCLAW
     if stem == unit or stem.startswith(f"{unit}-topic-"):
         return OPENCLAW
-    return PI if stem.endswith(f"_{unit}") and stem[:4].isdigit() else ""
+    if stem.endswith(f"_{unit}") and stem[:4].isdigit():
+        return PI
+    # Whoever copies ~/.openclaw often leaves the dot out.
+    return next((_COPIES[folder] for folder in reversed(folders) if folder in _COPIES), "")
 
 
 def _innermost(path: str, folders: dict[str, list[str]]) -> str:

@@ -22,6 +22,7 @@ class Shell(Source):
     """Commands of the shells' histories. A root may be the history itself."""
 
     name = "shell"
+    patterns = ("*_history", "*-history", ".histfile", "HISTORY", "history.db")
     prefix = "shell__"
     grows = True
     suffixes = ("_history", ".db", ".histfile")

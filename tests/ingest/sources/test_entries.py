@@ -293,6 +293,16 @@ def test_the_policy_for_browsing_judges_bookmarks(home: Home, tmp_path: Path, na
     assert not any(word in everything(home) for word in (b"mail.example.com", b"a.xxx", b"walrus"))
 
 
+def test_the_next_run_follows_a_policy_that_changed(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a"), mark("https://example.net/b")))
+    for policy, there in (("{}", True), ("{deny: [example.com]}", False), ("{nsfw_words: [walrus]}", True)):
+        browsing(home, policy)
+        for _ in range(2):
+            ledger = run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+            assert ("https://example.com/a" in judged(home), "https://example.net/b" in judged(home)) == (there, True)
+        assert (ledger.ingested, ledger.unchanged) == (0, 1)
+
+
 def test_a_domain_that_is_denied_later_leaves_the_documents(home: Home, tmp_path: Path) -> None:
     (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a"), mark("https://example.net/b")))
     ingest(home, "bookmarks", tmp_path)

@@ -171,6 +171,9 @@ WHOSE = [
     (plain, f"{ID}-topic-42.jsonl", "openclaw"),
     (snapshot, f"2026-04-28T09-00-00-000Z_{ID}.jsonl", "openclaw"),
     (ran, "exported.jsonl", "openclaw"),
+    (plain, "pi/openclaw/full.jsonl", "openclaw"),
+    (plain, "openclaw/pi/full.jsonl", "pi"),
+    (typed, "openclaw/full.jsonl", "pi"),
 ]
 
 
