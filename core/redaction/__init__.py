@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from core.redaction.carried import Carried
 
-# The beginning of the mark that replaces a secret: ``[redacted:<kind>]``.
-MARK = "[redacted:"
 # Loaded at the first call: an import in each would be a tenth of what most records take.
 _suspicion: Callable[..., int] | None = None
 

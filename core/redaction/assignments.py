@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from core.redaction import MARK
 from core.redaction.engine import compiled
 from core.redaction.looks import (
     HEX,
@@ -24,6 +23,7 @@ from core.redaction.looks import (
     is_secret,
     is_worded,
 )
+from core.redaction.mark import MARK
 from core.redaction.names import (
     FOREIGN,
     NAMED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from core.redaction import MARK
 from core.redaction.assignments import ARGUMENT, GIVEN, is_given, is_random
 from core.redaction.looks import (
     HEX,
@@ -17,6 +16,7 @@ from core.redaction.looks import (
     is_secret,
     is_strong,
 )
+from core.redaction.mark import MARK
 from core.redaction.names import UUID
 from core.redaction.rule import Found, Prefilter, Row, Rule, cleaned, each, first, made
 from core.redaction.shapes import is_any

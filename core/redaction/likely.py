@@ -16,7 +16,6 @@ from collections import Counter
 from functools import cache, lru_cache
 from itertools import islice
 
-from core.redaction import MARK
 from core.redaction.automaton import has_value, is_near
 from core.redaction.cues import APART, Cue, cues
 from core.redaction.looks import (
@@ -30,6 +29,7 @@ from core.redaction.looks import (
     is_invented,
     is_name,
 )
+from core.redaction.mark import MARK
 from core.redaction.names import UUID, holds_foreign, is_about, is_other_key
 from core.redaction.rule import made
 

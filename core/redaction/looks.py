@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from core.redaction import MARK
+from core.redaction.mark import MARK
 from core.redaction.names import VOCABULARY, is_other_key
 from core.redaction.rule import made
 

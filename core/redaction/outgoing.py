@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from core.redaction import MARK, clean
+from core.redaction import clean
+from core.redaction.mark import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

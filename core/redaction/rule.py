@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from core.redaction import MARK
 from core.redaction.engine import compiled
+from core.redaction.mark import MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from core.redaction import MARK
 from core.redaction.assignments import assigned, is_session
 from core.redaction.engine import compiled
 from core.redaction.looks import (
@@ -21,6 +20,7 @@ from core.redaction.looks import (
     is_strong,
     is_worded,
 )
+from core.redaction.mark import MARK
 from core.redaction.names import FOREIGN, NAMED, PASSWORD, SCREENED_NAMED, SCREENED_PASSWORD, is_about, named
 from core.redaction.rule import BREAK, Prefilter, Rule, each, first, made
 

@@ -11,9 +11,9 @@ import os
 import re
 from functools import cache
 
-from core.redaction import MARK
 from core.redaction.engine import compiled, whether
 from core.redaction.looks import entropy, is_placeholder
+from core.redaction.mark import MARK
 from core.redaction.names import screened
 from core.redaction.rule import (
     OVER,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from core.counting import counted
-from core.redaction import MARK
+from core.redaction.mark import MARK
 from core.sqlite import open_to_read
 from core.text import one_line
 from ingest.pipeline.state import FILE

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.redaction import MARK
+from core.redaction.mark import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,3 @@
+"""The beginning of the mark that replaces a secret: ``[redacted:<kind>]``."""
+
+MARK = "[redacted:"
