@@ -339,6 +339,12 @@ class SessionBuilder(Part):
         is_shell = any(text.startswith("- !") for turn in turns for _, text in turn.blocks())
         return COMMANDS_ONLY if not is_shell and all(turn.role == "command" for turn in turns) else ""
 
+    def date(self, record: str, at: str) -> None:
+        """Give the events of a record that has no time of its own a timestamp."""
+        for event in self.events if record else ():
+            if event.record == record and not event.at:
+                event.at = at
+
     def extend_to(self, at: str) -> None:
         """Extend the conversation's time span to a timestamp; "" changes nothing."""
         if at:

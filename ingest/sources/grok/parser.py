@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, cut_blocks, prompt
@@ -31,7 +31,6 @@ from ingest.sources.messages import Messages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -49,7 +48,7 @@ _EXITED = re.compile(r"(?i)\A(?:error: )?command (?:exited with|failed with exit
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Conversation, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -69,24 +68,6 @@ class _Sent(Messages):
         del tool
         found = _EXITED.match(text)
         return f"Exit code {found[1]}\n{text[found.end() :].strip()}" if found else ""
-
-
-def _journal(source: records.Records, reading: Reading) -> None:
-    session = SessionBuilder(path_name(basename(dirname(reading.path))), NAME)
-    conversation = _Conversation(reading, session)
-    later: list[Callable[[], None]] = []
-    about = companion(join(dirname(reading.path), "summary.json"), reading.raw, later)
-    _describe(session, about)
-    add_records(source, reading, conversation.add)
-    if not conversation.is_recognised:
-        return
-    if about.get("session_kind") == "subagent":
-        link = _link(reading.path, reading.raw, later)
-        session.parent = one_line(string(link.get("parent_session_id")), 500)
-        session.task = string(link.get("description"))
-    session.records = len(session.uuids)
-    reading.parts[session.unit] = session
-    reading.raw.keep_with(reading, later)
 
 
 def _link(path: str, raw: RawStore, later: list[Callable[[], None]]) -> Record:
@@ -123,27 +104,25 @@ def _describe(session: SessionBuilder, about: Record) -> None:
 class _Conversation:
     """One session as its records are added, in order."""
 
-    def __init__(self, reading: Reading, session: SessionBuilder) -> None:
-        self._reading, self._session = reading, session
-        self._messages = _Sent(session, reading)
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._session = SessionBuilder(path_name(basename(dirname(reading.path))), NAME)
+        self._messages = _Sent(self._session, reading)
         self._number = 0
-        self._is_dated = self.is_recognised = False
-        project = unquote(basename(dirname(dirname(reading.path))))
-        self._folder = project if project.startswith("/") else ""
+        self._first = ""
+        self._is_recognised = False
 
     def add(self, record: Record, line: int) -> None:
-        """Add one record."""
-        session, kind = self._session, string(record.get("type"))
+        """Add one record. None has a time."""
+        session, kind, at = self._session, string(record.get("type")), ""
         name = f"m{self._number}"
         self._number += 1
-        session.cwd = session.cwd or self._folder
         if kind in _FIELDS:
             self._reading.count_fields(kind, record, _FIELDS[kind], line)
-            self.is_recognised = True
+            self._is_recognised = True
             session.uuids.add(name)
-        # No record has a time: the first prompt has the session's.
-        at = session.first if "prompt_index" in record and not self._is_dated else ""
-        self._is_dated = self._is_dated or bool(at)
+        if "prompt_index" in record:
+            self._first = self._first or name
         if kind == "user":
             self._user(record, name, at, line)
         elif kind == "assistant":
@@ -159,6 +138,26 @@ class _Conversation:
             session.tool_call(string(call.get("tool_type")), call.get("action"), at, name)
         elif kind not in _DROPPED:
             self._reading.count(f"record {one_line(kind, 60)}", line, record)
+
+    def finish(self) -> None:
+        """Put the session into the reading, if there is one, with what the files next to it say."""
+        if not self._is_recognised:
+            return
+        session, reading = self._session, self._reading
+        path, raw = reading.path, reading.raw
+        later: list[Callable[[], None]] = []
+        about = companion(join(dirname(path), "summary.json"), raw, later)
+        _describe(session, about)
+        project = unquote(basename(dirname(dirname(path))))
+        session.cwd = session.cwd or (project if project.startswith("/") else "")
+        session.date(self._first, session.first)
+        if about.get("session_kind") == "subagent":
+            link = _link(path, raw, later)
+            session.parent = one_line(string(link.get("parent_session_id")), 500)
+            session.task = string(link.get("description"))
+        session.records = len(session.uuids)
+        reading.parts[session.unit] = session
+        raw.keep_with(reading, later)
 
     def _user(self, record: Record, name: str, at: str, line: int) -> None:
         text = plain(record.get("content"))

@@ -263,7 +263,7 @@ class _Task:
         name = f"m{len(self._session.uuids)}"
         self._session.uuids.add(name)
         if kind == _PROMPT:
-            self._blocks.say(lambda: self._session.prompt(extract_user_text(_text(event)).typed, "", name))
+            self._blocks.say(event, name, "")
         elif kind == _BLOCK:
             self._blocks.add(mapping(event.get("event")), name, "", line)
         else:
@@ -274,10 +274,9 @@ class _Task:
         """Put the session into the reading, if there is one."""
         session = self._session
         if session.uuids:
-            self._blocks.finish()
+            self._blocks.finish(self._prompt)
             session.records = len(session.uuids)
             self._reading.parts[session.unit] = session
 
-
-def _text(event: Record) -> str:
-    return string(event.get("prompt"))
+    def _prompt(self, event: Record, name: str, at: str) -> None:
+        self._session.prompt(extract_user_text(string(event.get("prompt"))).typed, at, name)

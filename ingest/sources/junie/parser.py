@@ -44,7 +44,7 @@ _PATHS = ("afterRelativePath", "beforeRelativePath", "relativePath", "path")
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return journal(path, raw, _Journal, FOREIGN, goes_on=False)
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -57,12 +57,7 @@ class _Journal:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        folder = dirname(reading.path)
-        self._session = SessionBuilder(path_name(basename(folder)), NAME)
-        self._later: list[Callable[[], None]] = []
-        about = companion(join(folder, ABOUT), reading.raw, self._later)
-        self._session.cwd = string(about.get("projectDir"))
-        self._session.machine_title = string(about.get("taskName"))
+        self._session = SessionBuilder(path_name(basename(dirname(reading.path))), NAME)
         self._blocks = Blocks(self._session, reading)
         self._gone: set[str] = set()
 
@@ -78,7 +73,7 @@ class _Journal:
         if kind == "SessionA2uxEvent":
             self._agent(mapping(mapping(event.get("event")).get("agentEvent")), name, at, line)
         elif kind in ("UserPromptEvent", "UserAsyncResponseEvent", "UserResponseEvent", "SystemMessageEvent"):
-            self._blocks.say(lambda: self._message(event, kind, name, at))
+            self._blocks.say(event, name, at)
         elif kind in ("UserMessagesDroppedFromHistory", "UserMessagesFailedInHistory"):
             self._gone.update(filter(None, map(string, sequence(event.get("userMessageIds")))))
         elif kind == "UserMessagesCommittedToHistory":
@@ -89,13 +84,17 @@ class _Journal:
             self._reading.count(f"event {one_line(kind, 60)}", line, event)
 
     def finish(self) -> None:
-        """Put the session into the reading, if there is one."""
-        session = self._session
-        self._blocks.finish()
+        """Put the session into the reading, if there is one, with what the file next to it says."""
+        session, reading = self._session, self._reading
+        self._blocks.finish(self._message)
         if session.uuids:
+            later: list[Callable[[], None]] = []
+            about = companion(join(dirname(reading.path), ABOUT), reading.raw, later)
+            session.cwd = string(about.get("projectDir")) or session.cwd
+            session.machine_title = session.machine_title or string(about.get("taskName"))
             session.records = len(session.uuids)
-            self._reading.parts[session.unit] = session
-            self._reading.raw.keep_with(self._reading, self._later)
+            reading.parts[session.unit] = session
+            reading.raw.keep_with(reading, later)
 
     def _agent(self, given: Record, name: str, at: str, line: int) -> None:
         session, kind = self._session, _short(given.get("kind"))
@@ -110,8 +109,8 @@ class _Journal:
         else:
             self._blocks.add(given, name, at, line)
 
-    def _message(self, event: Record, kind: str, name: str, at: str) -> None:
-        session = self._session
+    def _message(self, event: Record, name: str, at: str) -> None:
+        session, kind = self._session, _short(event.get("kind"))
         if string(event.get("requestId")) in self._gone:
             return
         if kind == "SystemMessageEvent":
@@ -129,15 +128,16 @@ class Blocks:
 
     def __init__(self, session: SessionBuilder, reading: Reading) -> None:
         self._session, self._reading = session, reading
-        # What is said, in the order in which it began: a function, or a block, whose fields grow.
-        self._said: list[Callable[[], None]] = []
+        # What is said, in the order in which it began: an event, or the step of a block, whose fields grow; its record
+        # and time.
+        self._said: list[tuple[Record | str, str, str]] = []
         self._blocks: dict[str, Record] = {}
         # Step → the pieces in which its text came; joined in the end, since adding to a text copies it.
         self._pieces: dict[str, list[str]] = {}
 
-    def say(self, add: Callable[[], None]) -> None:
-        """Add what ``add`` adds to the session after the blocks so far."""
-        self._said.append(add)
+    def say(self, event: Record, name: str, at: str) -> None:
+        """Add an event that is no block after the blocks so far."""
+        self._said.append((event, name, at))
 
     def add(self, given: Record, name: str, at: str, line: int) -> None:
         """Add the state of a block, or count another event of the agent's."""
@@ -149,7 +149,7 @@ class Blocks:
         step = f"{kind == 'AgentThoughtBlockUpdatedEvent'} {string(given.get('stepId')) or name}"
         if step not in self._blocks:
             self._blocks[step], self._pieces[step] = {}, []
-            self._said.append(lambda: self._block(step, name, at))
+            self._said.append((step, name, at))
         block, pieces = self._blocks[step], self._pieces[step]
         # A block that has ended is sent again as it was, or without an end.
         if block.get("status") not in _ENDS or given.get("status") in _ENDS:
@@ -159,11 +159,14 @@ class Blocks:
                 pieces.clear()
             block.update({key: value for key, value in given.items() if value is not None}, kind=kind)
 
-    def finish(self) -> None:
-        """Add all that was said to the session."""
-        for add in self._said:
+    def finish(self, add: Callable[[Record, str, str], None]) -> None:
+        """Add all that was said to the session: ``add`` adds an event that is no block."""
+        for said, name, at in self._said:
             try:
-                add()
+                if isinstance(said, str):
+                    self._block(said, name, at)
+                else:
+                    add(said, name, at)
             except BROKEN as error:
                 self._reading.broken(error)
 

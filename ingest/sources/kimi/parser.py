@@ -18,7 +18,7 @@ from os.path import basename, dirname, join
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, cut_blocks, prompt
@@ -29,7 +29,6 @@ from ingest.sources.messages import Messages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
     Record = dict[str, Any]
@@ -44,7 +43,7 @@ _FAILED = re.compile(r"\A<system>ERROR:?\s*(.*?)</system>", re.DOTALL)
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one session. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -62,29 +61,36 @@ class _Sent(Messages):
         return f"{found[1].strip()}\n{text[found.end() :].strip()}" if found else ""
 
 
-def _journal(source: records.Records, reading: Reading) -> None:
-    path, raw = reading.path, reading.raw
-    is_folder = basename(path) == CONTEXT
-    unit = basename(dirname(path)) if is_folder else basename(path).removesuffix(".jsonl")
-    session = SessionBuilder(path_name(unit), NAME)
-    messages = _Sent(session, reading)
-    found = 0
+class _Journal:
+    """One session as its messages are added, in order."""
 
-    def add(record: Record, line: int) -> None:
-        nonlocal found
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._is_folder = basename(reading.path) == CONTEXT
+        unit = basename(dirname(reading.path)) if self._is_folder else basename(reading.path).removesuffix(".jsonl")
+        self._session = SessionBuilder(path_name(unit), NAME)
+        self._messages = _Sent(self._session, reading)
+        self._found = 0
+
+    def add(self, record: Record, line: int) -> None:
+        """Add one record."""
         role = string(record.get("role"))
         if not role:
-            reading.count("record without role", line, record)
+            self._reading.count("record without role", line, record)
         elif not role.startswith("_"):
-            messages.add(record, f"m{found}", line=line)
-            found += 1
+            self._messages.add(record, f"m{self._found}", line=line)
+            self._found += 1
 
-    later: list[Callable[[], None]] = []
-    if is_folder:
-        session.title = string(companion(join(dirname(path), STATE), raw, later).get("custom_title"))
-    session.cwd = _folder(path, raw, later, is_folder=is_folder)
-    add_records(source, reading, add)
-    if found:
+    def finish(self) -> None:
+        """Put the session into the reading, if there is one, with what the files next to it say."""
+        if not self._found:
+            return
+        session, reading = self._session, self._reading
+        path, raw = reading.path, reading.raw
+        later: list[Callable[[], None]] = []
+        if self._is_folder:
+            session.title = string(companion(join(dirname(path), STATE), raw, later).get("custom_title"))
+        session.cwd = _folder(path, raw, later, is_folder=self._is_folder)
         session.records = len(session.uuids)
         reading.parts[session.unit] = session
         raw.keep_with(reading, later)

@@ -12,14 +12,13 @@ from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 from core.text import clean, one_line
-from ingest.pipeline.reading import Reading, add_records, lines
+from ingest.pipeline.reading import Reading, journal
 from ingest.session.session import SessionBuilder
 from ingest.session.units import path_name
 from ingest.session.user_text import UserText, prompt
 from ingest.session.values import mapping, string
 
 if TYPE_CHECKING:
-    from ingest.raw import records
     from ingest.raw.store import RawStore
 
 NAME = "windsurf"
@@ -28,7 +27,7 @@ FOREIGN = "not a transcript of Windsurf's"
 
 def read(path: str, raw: RawStore) -> Reading:
     """Read one transcript. Faults are recorded in the result."""
-    return lines(path, raw, _journal, FOREIGN)
+    return journal(path, raw, _Journal, FOREIGN)
 
 
 def extract_user_text(text: str) -> UserText:
@@ -36,11 +35,16 @@ def extract_user_text(text: str) -> UserText:
     return prompt(clean(text).strip())
 
 
-def _journal(source: records.Records, reading: Reading) -> None:
-    session = SessionBuilder(path_name(basename(reading.path).removesuffix(".jsonl")), NAME)
+class _Journal:
+    """One transcript as its steps are added, in order."""
 
-    def add(step: dict[str, Any], line: int) -> None:
-        kind = string(step.get("type"))
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._session = SessionBuilder(path_name(basename(reading.path).removesuffix(".jsonl")), NAME)
+
+    def add(self, step: dict[str, Any], line: int) -> None:
+        """Add one step."""
+        session, kind = self._session, string(step.get("type"))
         data = mapping(step.get(kind))
         name = f"m{len(session.uuids)}"
         if kind == "user_input":
@@ -53,9 +57,11 @@ def _journal(source: records.Records, reading: Reading) -> None:
             session.uuids.add(name)
             session.tool_call("edit", {"path": data.get("path")}, "", name)
         else:
-            reading.count(f"step {one_line(kind, 60)}" if kind else "record without type", line, step)
+            self._reading.count(f"step {one_line(kind, 60)}" if kind else "record without type", line, step)
 
-    add_records(source, reading, add)
-    if session.uuids:
-        session.records = len(session.uuids)
-        reading.parts[session.unit] = session
+    def finish(self) -> None:
+        """Put the session into the reading, if there is one."""
+        session = self._session
+        if session.uuids:
+            session.records = len(session.uuids)
+            self._reading.parts[session.unit] = session

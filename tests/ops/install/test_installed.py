@@ -18,6 +18,14 @@ from tests.conftest import Brain
 
 PART = {"agent": "zed", "kind": "mcp", "form": "json", "key": ["a", "brain"], "value": {}}
 FILE: dict[str, Any] = {"sha256": "0", "parts": [PART], "undo": [0, "", ""], "made": True, "folders": []}
+CHANGES: list[dict[str, Any]] = [
+    {"undo": ["0", "", ""]},
+    {"undo": []},
+    {"parts": []},
+    {"parts": [1]},
+    {"parts": [PART | {"form": "hologram"}]},
+    {"folders": [None]},
+]
 DAMAGED: list[bytes] = [
     b"",
     b"{",
@@ -32,17 +40,7 @@ DAMAGED: list[bytes] = [
         json.dumps({"files": {"/x": {name: value for name, value in FILE.items() if name != lost}}}).encode()
         for lost in FILE
     ),
-    *(
-        json.dumps({"files": {"/x": FILE | changes}}).encode()
-        for changes in (
-            {"undo": ["0", "", ""]},
-            {"undo": []},
-            {"parts": []},
-            {"parts": [1]},
-            {"parts": [PART | {"form": "hologram"}]},
-            {"folders": [None]},
-        )
-    ),
+    *(json.dumps({"files": {"/x": FILE | changes}}).encode() for changes in CHANGES),
 ]
 COMMANDS: list[list[str]] = [
     ["install", "--auto"],

@@ -27,7 +27,8 @@ _ODD = (
     b'{"key": "sk-ant-api03-' + b"aB3dE5gH7j" * 9 + b'"}\n',
     json.dumps({"type": "user", "message": {"content": _KEY}}).encode() + b"\n",
 )
-_RESUMED = "claude codex pi openclaw omp gemini cursor copilot qwen droid antigravity dsh".split()
+_RESUMED = """claude codex pi openclaw omp gemini cursor copilot qwen droid grok antigravity dsh kimi windsurf
+    junie""".split()
 
 
 def _lines(sample: Sample) -> list[bytes]:
