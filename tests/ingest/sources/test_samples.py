@@ -69,6 +69,7 @@ def test_every_document_is_well_formed_and_free_of_the_machine_it_was_made_on(
             assert f"\n{mark}" not in body, name
 
 
+@pytest.mark.long
 def test_any_order_of_files_and_runs_gives_the_same_bytes(
     sampled: dict[str, tuple[Home, Ledger]], shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

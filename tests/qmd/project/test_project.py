@@ -186,6 +186,8 @@ def test_meaning_finds_what_the_words_do_not_and_nothing_about_something_else(
     indexed: Run, monkeypatch: pytest.MonkeyPatch, project: Path
 ) -> None:
     monkeypatch.delenv("COMMONPLACE_EMBEDDING")
+    long = project / "kb/notes/long.md"
+    long.write_text(long.read_text()[:1500])  # the model reads each word
     early = indexed("query", "database")
     assert (early.code, "nothing is embedded by local/" in early.err) == (65, True)
     assert "embedding: local/" in indexed("update").out
