@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 # Ids of a team's documents begin here, so that they never are those of the index.
 FIRST_ID = 1 << 60
-# Vectors of a space from which on an index finds the nearest; fewer are compared each.
-_INDEXED_VECTORS = 50_000
 # Rows that the index of vectors looks at before it gives up finding enough that the member may see.
 _SCANNED = 40_000
 # Seconds that closing waits for a statement under way.
@@ -282,14 +280,16 @@ class TeamCandidates:
         query = Query(terms, [min(found.get(stem, 0) for stem in phrase) for phrase in self._phrases])
         self.terms, self.frequencies = query.terms, query.frequencies
         self._live = [self._phrases[index] for index in query.live]
+        self._stems = sorted({stem for phrase in self._live for stem in phrase})
         if not ids or not self._units or not self._live:
             return
         within = None if len(self._units) == len(everything) else [unit.id for unit in self._units]
         self._rows = store.read_rows(
-            "SELECT * FROM candidates(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            "SELECT * FROM candidates(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             ids,
             within,
             json.dumps(self._live),
+            self._stems,
             [query.live.index(index) + 1 for index in query.rare],
             scoring.TITLE_WEIGHT,
             scoring.INNER_WEIGHT,
@@ -316,7 +316,8 @@ class TeamCandidates:
             if number is not None:
                 passage = (FIRST_ID + document) * SPAN + number
                 homes[passage] = [FIRST_ID + document]
-                columns = [(_places(places, each), _places(inner, each)) for each in self._live]
+                own, parts = (dict(zip(self._stems, map(_numbers, texts), strict=True)) for texts in (places, inner))
+                columns = [(_places(own, each), _places(parts, each)) for each in self._live]
                 found.append((passage, length, self.total, columns))
         # Of equal passages the first counts, as in the index.
         found.sort(key=lambda row: row[0])
@@ -355,38 +356,25 @@ class TeamCandidates:
 
     def _nearest(self, space: int, count: int, units: list[int], meaning: Meaning) -> Nearest:
         dimensions = int(meaning.space.dimensions)
-        rows = self._store.rows
         depth = knn.depth(-(-count // knn.BLOCK), self._limit)
-        vector = f"[{','.join(map(str, memoryview(meaning.vector()).cast('b')))}]"
-        condition, values = _condition(self._filters)
-        joined = "" if condition == "true" else f" JOIN documents d ON d.id = v.document AND {condition}"
-        if count >= _INDEXED_VECTORS:
-            rows(
-                "SELECT set_config('hnsw.iterative_scan', 'strict_order', false),"
-                f" set_config('hnsw.ef_search', '{max(depth, 100)}', false),"
-                f" set_config('hnsw.max_scan_tuples', '{_SCANNED}', false)"
-            )
-        found = rows(
-            f'SELECT v.document, v.seq, v.kind, v.start, v."end",'
-            f" v.embedding::halfvec({dimensions}) <-> %s::halfvec({dimensions}) AS distance"
-            f" FROM vectors v{joined} WHERE v.space = {space} AND v.unit = ANY (%s)"
-            f" ORDER BY distance LIMIT {depth}",
-            vector,
-            *values,
-            units,
-        )
-        found.sort(key=lambda row: (row[5], row[0], row[1]))
-        documents = list({row[0] for row in found})
-        kinds = rows(
-            "SELECT e.document, v.kind FROM embedded e JOIN vectors v ON v.space = e.space AND v.document = e.document"
-            " AND v.seq = e.chunks - 1 WHERE e.space = %s AND e.document = ANY (%s)",
+        filters = self._filters
+        found = self._store.rows(
+            "SELECT * FROM nearest(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             space,
-            documents,
+            dimensions,
+            f"[{','.join(map(str, memoryview(meaning.vector()).cast('b')))}]",
+            units,
+            depth,
+            _SCANNED,
+            filters.since,
+            filters.until,
+            json.dumps([_test(*each) for each in filters.fields]),
         )
+        last = {row[0]: row[6] for row in found if row[6] is not None}
         chunks = {(FIRST_ID + row[0]) * SPAN + row[1]: row for row in found}
         nearest = knn.gather(
             [(chunk, row[5]) for chunk, row in chunks.items()],
-            [(FIRST_ID + document, FIRST_ID + document, last) for document, last in kinds],
+            [(FIRST_ID + document, FIRST_ID + document, kind) for document, kind in last.items()],
             {chunk: row[2] for chunk, row in chunks.items()},
         )
         for near in nearest.documents.values():
@@ -432,6 +420,11 @@ def _packed(fields: str) -> bytes:
         return jsonb.pack(json.loads(fields))
     except (ValueError, RecursionError):
         return jsonb.pack({})
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the positions that a tsvector's text has of one lexeme; a letter behind one is its weight."""
+    return [int(each.rstrip("ABC")) for each in text.split(",")] if text else []
 
 
 def _places(positions: dict[str, list[int]], phrase: Sequence[str]) -> list[int]:

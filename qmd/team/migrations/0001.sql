@@ -70,8 +70,6 @@ CREATE TABLE documents (
   UNIQUE (unit, path),
   UNIQUE (id, unit)
 );
--- Scoring looks up the lengths of thousands of documents, and reads them from this index alone.
-CREATE INDEX documents_tokens ON documents (id) INCLUDE (tokens);
 CREATE INDEX documents_ended ON documents (ended DESC);
 CREATE INDEX documents_hash ON documents (hash);
 CREATE INDEX documents_title ON documents USING gin (title_terms) WITH (fastupdate = off);
@@ -86,6 +84,8 @@ CREATE TABLE passages (
   tokens int NOT NULL CHECK (tokens >= 0),
   body tsvector NOT NULL,
   words tsvector NOT NULL,
+  -- The document's: scoring needs those of thousands of documents. A trigger fills it in.
+  document_tokens int,
   PRIMARY KEY (document, number, unit),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
@@ -133,7 +133,8 @@ CREATE TABLE vectors (
   "end" int NOT NULL,
   embedding @vector@.halfvec NOT NULL,
   CHECK (start BETWEEN 0 AND "end"),
-  PRIMARY KEY (space, document, seq, unit),
+  -- A question reads the kinds of last chunks from the index alone.
+  PRIMARY KEY (space, document, seq, unit) INCLUDE (kind),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
 CREATE INDEX vectors_document ON vectors (document);
@@ -293,6 +294,14 @@ BEGIN
 END $$;
 CREATE TRIGGER checked AFTER INSERT ON vectors REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION check_vectors();
+
+-- A document that is not there, or of another unit, has no tokens: its foreign key refuses the passage.
+CREATE FUNCTION measure_passage() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  NEW.document_tokens := (SELECT d.tokens FROM documents d WHERE d.id = NEW.document AND d.unit = NEW.unit);
+  RETURN NEW;
+END $$;
+CREATE TRIGGER measured BEFORE INSERT ON passages FOR EACH ROW EXECUTE FUNCTION measure_passage();
 
 -- The server's clock says when a member pushed: an infinite date is none that a client can read.
 CREATE FUNCTION date_push() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

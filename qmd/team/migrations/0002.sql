@@ -14,12 +14,6 @@ LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   ) found
 $$;
 
--- The positions of stems in a text, {stem: [position, …]}.
-CREATE FUNCTION positions(v tsvector, stems text[]) RETURNS jsonb
-LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
-  SELECT coalesce(jsonb_object_agg(l.lexeme, l.positions), '{}') FROM unnest(v) l WHERE l.lexeme = ANY (stems)
-$$;
-
 -- True if a frontmatter passes each test: (name, "=" or "~", value), over any item of a list. A value that is tested by
 -- a pattern for folders has a slash before it.
 CREATE FUNCTION holds(fields jsonb, tests jsonb) RETURNS boolean
@@ -68,19 +62,20 @@ $$;
 -- Return the candidates of the units `within` (all of `among` if that is null), each with what the client needs to score
 -- it. How rare a phrase is counts in all of `among`.
 --
--- `live`: phrases, each a list of stems, all of which are counted; `rare`: the numbers (from 1) of those that nominate.
+-- `live`: phrases, each a list of stems, all of which are counted; `stems`: the stems whose places are returned; `rare`: the
+-- numbers (from 1) of the phrases that nominate.
 -- `title_weight`, `inner_weight`, `most_passages`, `most_documents`: as in qmd/search/scoring.py. `name`: documents with
 -- this title, or one that ends with it behind a dot, take part. `periods`: [[since, until], …], the best of these days
 -- are nominated as well. `since`, `until`, `tests`: which documents may answer.
 --
--- A row with a `number` is a passage: `places` has the positions of the stems in its text, `inner_places` those in the
--- words inside its identifiers. A row without one is a document: `titles` and `bodies` count each phrase of `live`.
+-- A row with a `number` is a passage: `places` has the positions of each of `stems` in its text, with commas between them,
+-- `inner_places` those in the words inside its identifiers. A row without one is a document: `titles` and `bodies` count each phrase of `live`.
 -- `length` is in average lengths.
 CREATE FUNCTION candidates(
-  among int[], within int[], live jsonb, rare int[], title_weight float8, inner_weight float8, most_passages int, most_documents int,
+  among int[], within int[], live jsonb, stems text[], rare int[], title_weight float8, inner_weight float8, most_passages int, most_documents int,
   name text, name_stems jsonb, periods jsonb, most_of_days int, since bigint, until bigint, tests jsonb
 ) RETURNS TABLE (
-  document bigint, number int, length float8, places jsonb, inner_places jsonb, titles int[], bodies int[], named boolean
+  document bigint, number int, length float8, places text[], inner_places text[], titles int[], bodies int[], named boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET random_page_cost = 1.1 AS $$
 DECLARE
@@ -90,7 +85,6 @@ DECLARE
   document_length float8;
   each int;
   q text := (SELECT string_agg('(' || phrase(live -> (r - 1)) || ')', ' | ') FROM unnest(rare) r);
-  stems text[] := ARRAY(SELECT DISTINCT s FROM jsonb_array_elements(live) p, jsonb_array_elements_text(p) s);
   conditions text := concat_ws(' AND ', 'true', CASE WHEN within IS NOT NULL THEN format('f.unit = ANY (%L::int[])', within) END,
     CASE WHEN since IS NOT NULL THEN format('f.ended >= %s', since) END,
     CASE WHEN until IS NOT NULL THEN format('f.date < %s', until) END,
@@ -98,7 +92,8 @@ DECLARE
   filtered text := CASE WHEN conditions <> 'true' THEN ' JOIN documents f ON f.id = document AND ' || conditions ELSE '' END;
   days text := '';
   counts text := ''; passage_hits text := ''; sums text := ''; title_counts text := ''; said text := '';
-  document_hits text := ''; passage_score text := '0'; document_score text := '0'; whole text; titles text; bodies text;
+  document_hits text := ''; passage_score text := '0'; document_score text := '0';
+  common text := ''; titles text := ''; bodies text := ''; places text; inner_places text;
 BEGIN
   SELECT sum(u.passages) AS passages, sum(u.passage_tokens) AS passage_tokens, sum(u.documents) AS documents,
     sum(u.document_tokens) AS document_tokens INTO amount.passages, amount.passage_tokens, amount.documents,
@@ -132,42 +127,40 @@ BEGIN
       (SELECT string_agg(format('f.ended >= %s AND f.date < %s', (p ->> 0)::bigint, (p ->> 1)::bigint), ' OR ')
        FROM jsonb_array_elements(periods) p), most_of_days);
   END IF;
-  whole := (SELECT string_agg(counting('p.body', live -> (i - 1)), ', ' ORDER BY i)
-    FROM generate_series(1, jsonb_array_length(live)) i);
-  titles := (SELECT string_agg(counting(
-      CASE jsonb_array_length(live -> (i - 1)) WHEN 1 THEN 'd.title_terms' ELSE 'ts_filter(d.title_terms, ''{a}'')' END,
-      live -> (i - 1), '{0,0,0,1}'), ', ' ORDER BY i)
-    FROM generate_series(1, jsonb_array_length(live)) i);
-  -- If every phrase nominates, the nominated passages are all that has one, and their sums are the documents' counts.
-  IF cardinality(rare) = jsonb_array_length(live) THEN
-    bodies := format('SELECT d.document, ARRAY[%s] AS bodies FROM d WHERE d.document IN (SELECT document FROM chosen)',
-      (SELECT string_agg(format('b%s', i), ', ' ORDER BY i) FROM generate_series(1, jsonb_array_length(live)) i));
-  ELSE
-    bodies := format('SELECT x.document, ARRAY[%s] AS bodies FROM (SELECT p.document, ARRAY[%s] AS n FROM passages p '
-      || 'WHERE p.document IN (SELECT document FROM chosen)) x GROUP BY 1',
-      (SELECT string_agg(format('sum(n[%s])::int', i), ', ' ORDER BY i)
-       FROM generate_series(1, jsonb_array_length(live)) i), whole);
-  END IF;
+  -- The nominated passages are all that have a phrase that nominates, and their sums are the documents' counts.
+  FOR each IN 1 .. jsonb_array_length(live) LOOP
+    titles := concat_ws(', ', nullif(titles, ''), counting(
+      CASE jsonb_array_length(live -> (each - 1)) WHEN 1 THEN 'e.title_terms' ELSE 'ts_filter(e.title_terms, ''{a}'')' END,
+      live -> (each - 1), '{0,0,0,1}'));
+    bodies := concat_ws(', ', nullif(bodies, ''), format('coalesce(b%s, 0)', each));
+    IF NOT each = ANY (rare) THEN
+      common := common || format(', sum(%s)::int AS b%s', counting('p.body', live -> (each - 1)), each);
+    END IF;
+  END LOOP;
+  -- A vector's text has ` 'stem':1,2 `: to cut it takes a tenth of the time of unpacking each of its lexemes.
+  SELECT string_agg(cut.places, ', ' ORDER BY i), string_agg(replace(cut.places, 'v.body', 'v.words'), ', ' ORDER BY i)
+    INTO places, inner_places FROM unnest(stems) WITH ORDINALITY k(stem, i),
+    LATERAL (SELECT format('split_part(split_part(v.body, %L, 2), '' '', 1)', ' ' || phrase(jsonb_build_array(stem)) || ':')) cut(places);
   RETURN QUERY EXECUTE format($query$
     WITH s AS MATERIALIZED (
-      SELECT p.document, p.number, p.tokens %1$s FROM passages p
+      SELECT p.document, p.number, p.tokens, p.document_tokens %1$s FROM passages p
       WHERE p.number >= 0 AND p.unit = ANY ($1) AND (p.body @@ %2$L OR p.words @@ %2$L)
       UNION ALL
-      SELECT p.document, p.number, p.tokens %1$s FROM passages p
+      SELECT p.document, p.number, p.tokens, p.document_tokens %1$s FROM passages p
       WHERE p.number < 0 AND p.unit = ANY ($1) AND p.body @@ %2$L
     ), ph AS (SELECT 0 %3$s FROM s WHERE number >= 0),
-    sp AS MATERIALIZED (SELECT s.document, s.number, %4$s AS score FROM s, ph WHERE s.number >= 0),
+    sp AS (SELECT s.document, s.number, %4$s AS score FROM s, ph WHERE s.number >= 0),
     p AS (
       (SELECT sp.document, sp.number FROM sp %5$s ORDER BY score DESC, document, number LIMIT %6$s)
       %7$s
     ),
-    d AS MATERIALIZED (SELECT s.document %8$s FROM s GROUP BY 1),
-    t AS (SELECT d.id %9$s FROM documents d WHERE d.unit = ANY ($1) AND d.title_terms @@ %2$L),
+    d AS MATERIALIZED (SELECT s.document, min(s.document_tokens) AS tokens %8$s FROM s GROUP BY 1),
+    t AS (SELECT d.id, d.tokens %9$s FROM documents d WHERE d.unit = ANY ($1) AND d.title_terms @@ %2$L),
     l AS MATERIALIZED (
-      SELECT e.id AS document, e.tokens %10$s
-      FROM d FULL JOIN t ON t.id = d.document JOIN documents e ON e.id = coalesce(d.document, t.id)
+      SELECT coalesce(d.document, t.id) AS document, coalesce(d.tokens, t.tokens) AS tokens %10$s
+      FROM d FULL JOIN t ON t.id = d.document
     ), dh AS (SELECT 0 %11$s FROM l),
-    sd AS MATERIALIZED (SELECT l.document, %12$s AS score FROM l, dh),
+    sd AS (SELECT l.document, %12$s AS score FROM l, dh),
     k AS (
       (SELECT sd.document FROM sd %5$s ORDER BY score DESC, document LIMIT %13$s)
       %14$s
@@ -180,14 +173,13 @@ BEGIN
     o AS (SELECT n.document FROM n WHERE same OR NOT EXISTS (SELECT FROM n WHERE same)),
     chosen AS MATERIALIZED (
       SELECT document FROM p UNION SELECT document FROM k UNION SELECT document FROM o
-    ),
-    counted AS (%17$s)
-    SELECT p.document, p.number, x.tokens / $4, positions(x.body, $3), positions(x.words, $3), NULL::int[], NULL::int[], false
-    FROM p JOIN passages x ON x.document = p.document AND x.number = p.number
+    )
+    SELECT p.document, p.number, x.tokens / $3, ARRAY[%17$s], ARRAY[%18$s], NULL::int[], NULL::int[], false
+    FROM p JOIN passages x ON x.document = p.document AND x.number = p.number,
+      LATERAL (SELECT ' ' || x.body::text AS body, ' ' || x.words::text AS words OFFSET 0) v
     UNION ALL
-    SELECT d.id, NULL, d.tokens / $5, NULL, NULL, ARRAY[%18$s], coalesce(counted.bodies, array_fill(0, ARRAY[%19$s])),
-      EXISTS (SELECT FROM o WHERE o.document = d.id)
-    FROM chosen JOIN documents d ON d.id = chosen.document LEFT JOIN counted ON counted.document = chosen.document
+    SELECT e.id, NULL, e.tokens / $4, NULL, NULL, ARRAY[%19$s], ARRAY[%20$s], EXISTS (SELECT FROM o WHERE o.document = e.id)
+    FROM chosen JOIN documents e ON e.id = chosen.document LEFT JOIN d ON d.document = chosen.document %21$s
   $query$,
     counts, q, passage_hits, passage_score, filtered, most_passages,
     CASE WHEN days <> '' THEN format(
@@ -197,6 +189,39 @@ BEGIN
     CASE WHEN days <> '' THEN format(
       'UNION (SELECT sd.document FROM sd WHERE sd.document IN %s ORDER BY score DESC, document LIMIT %s)',
       days, most_documents) ELSE '' END,
-    CASE WHEN name <> '' THEN phrase(name_stems, ':A') ELSE '' END, conditions, bodies, titles, jsonb_array_length(live)
-  ) USING allowed, name, stems, passage_length, document_length;
+    CASE WHEN name <> '' THEN phrase(name_stems, ':A') ELSE '' END, conditions, places, inner_places, titles, bodies,
+    CASE WHEN common <> '' THEN format('LEFT JOIN (SELECT p.document %s FROM passages p WHERE p.document IN '
+      '(SELECT document FROM chosen) GROUP BY 1) c ON c.document = chosen.document', common) ELSE '' END
+  ) USING allowed, name, passage_length, document_length;
+END $$;
+
+-- The `most` vectors of a space that are nearest to a vector of the units `among`, nearest first, and the kind of the last
+-- chunk of each document: null while its owner still sends it. `since`, `until`, `tests`: as above. An index looks at `most`
+-- vectors at a time, and at no more than `scanned` for enough that may be seen.
+CREATE FUNCTION nearest(
+  of_space int, of_dimensions int, vector text, among int[], most int, scanned int, since bigint, until bigint, tests jsonb
+) RETURNS TABLE (document bigint, seq int, kind int, start int, "end" int, distance float8, last_kind int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET random_page_cost = 1.1 AS $$
+DECLARE
+  conditions text := concat_ws(' AND ', CASE WHEN since IS NOT NULL THEN format('f.ended >= %s', since) END,
+    CASE WHEN until IS NOT NULL THEN format('f.date < %s', until) END,
+    CASE WHEN jsonb_array_length(tests) > 0 THEN format('holds(f.fields, %L)', tests) END);
+BEGIN
+  -- Settings of pgvector, which it ignores where no index is used.
+  PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', greatest(most, 100)::text, true),
+    set_config('hnsw.max_scan_tuples', scanned::text, true);
+  RETURN QUERY EXECUTE format($query$
+    WITH n AS MATERIALIZED (
+      SELECT v.document, v.seq, v.kind, v.start, v."end",
+        v.embedding::@vector@.halfvec(%1$s) OPERATOR(@vector@.<->) $1::@vector@.halfvec(%1$s) AS distance
+      FROM vectors v %2$s WHERE v.space = %3$s AND v.unit = ANY ($2) ORDER BY distance LIMIT %4$s
+    ), l AS (
+      SELECT e.document, w.kind FROM embedded e
+      JOIN vectors w ON w.space = e.space AND w.document = e.document AND w.seq = e.chunks - 1
+      WHERE e.space = %3$s AND e.document IN (SELECT n.document FROM n)
+    )
+    SELECT n.*, l.kind FROM n LEFT JOIN l ON l.document = n.document ORDER BY n.distance, n.document, n.seq
+  $query$, of_dimensions, CASE WHEN conditions <> '' THEN 'JOIN documents f ON f.id = v.document AND ' || conditions ELSE '' END,
+    of_space, most
+  ) USING vector, ARRAY(SELECT unnest(among) INTERSECT SELECT unnest(visible()));
 END $$;

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from bench.postgres import Server
+from core.version import REDACTION
 from qmd.embedding.embedder import embed
 from qmd.embedding.provider import quantise
 from qmd.index.catalogue import Filters
@@ -18,8 +19,9 @@ from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.index.update import register, update
 from qmd.search.search import Hit, Ranking, Searcher
-from qmd.team.connection import open_reader
+from qmd.team.connection import open_reader, open_writer
 from qmd.team.reading import TeamStore
+from qmd.team.writing import ensure_unit, share
 from qmd.vectors.knn import Meaning
 from runtime.dates.question import DateBoost, read
 from tests.qmd.corpus import Folder, write
@@ -191,3 +193,29 @@ def test_what_is_near_by_meaning_is_the_same_with_the_same_evidence(both: Both) 
             answers.append([*sorted(piece, key=lambda each: (-each[0], each[1])), (round(ranking.evidence or 0, 5),)])
         assert answers[0] == answers[1]
     assert meant
+
+
+def test_a_passage_whose_words_have_no_places_or_weighted_ones_ends_no_question(both: Both, postgres: Server) -> None:
+    space = postgres.space("mira", "leo")
+    with open_writer(space.engine("mira"), 10) as mira:
+        unit = ensure_unit(mira, "odd", "note", 0.0, REDACTION)
+        share(mira, unit, "device", [("team", "team")], "note")
+        document = mira.execute(
+            "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
+            " passages, tokens, title_terms)"
+            " VALUES (%s, 'device', 'a.md', 't', 'h', 1, 2, true, '{}', %s, 'amber cobalt', '', 1, 7, '') RETURNING id",
+            (unit, REDACTION),
+        ).fetchone()
+        assert document is not None
+        mira.execute(
+            "INSERT INTO passages (document, number, unit, tokens, body, words)"
+            " VALUES (%s, 0, %s, 5, 'amber cobalt:2A,3B', '')",
+            (document[0], unit),
+        )
+    with open_reader(space.engine("leo"), 10) as leo:
+        alone = TeamStore(leo, both.searcher.analyzer, without="leo")
+        candidates = alone.candidates(Filters(), 5)
+        candidates.begin(both.searcher.analyzer.analyze("amber cobalt"), "", [])
+        ((passage,), _) = candidates.passages()
+    assert sorted(passage[3]) == [([], []), ([1, 2], [])]
+    space.drop()

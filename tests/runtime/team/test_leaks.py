@@ -17,6 +17,7 @@ import pytest
 from bench.postgres import Space
 from brain import main
 from core.config import load
+from qmd.index.semantic.spaces import Space as Vectors
 from qmd.team import connection, writing
 from runtime.asking.request import Request
 from runtime.asking.team import asker
@@ -46,6 +47,8 @@ _DID = """
 - AskUserQuestion: Which walrus?
   answer: {mark}
 """
+# A space of vectors, and the kind of each document's only one.
+_VECTORS, _KIND = Vectors(1, "p", "m", 3, "f", "l", "t"), 2
 # Documents of others that one question about the work reads at most.
 _READ = 20
 
@@ -152,20 +155,36 @@ def _titles(asked: Asked) -> tuple[Any, set[str] | None]:
 def _candidates(asked: Asked) -> tuple[Any, set[str] | None]:
     everything = [unit for (unit,) in asked.sql("SELECT generate_series(1, 40)")]
     rows = asked.sql(
-        "SELECT document, places::text, inner_places::text FROM candidates(%s::int[], NULL, %s::jsonb, ARRAY[1], 2.0,"
-        " 0.5, 60, 60, %s, %s::jsonb, '[[0, 4000000000]]'::jsonb, 500, %s, NULL, '[]'::jsonb)",
+        "SELECT document, places::text, inner_places::text FROM candidates(%s::int[], NULL, %s::jsonb, ARRAY[%s],"
+        " ARRAY[1], 2.0, 0.5, 60, 60, %s, %s::jsonb, '[[0, 4000000000]]'::jsonb, 500, %s, NULL, '[]'::jsonb)",
         everything,
         json.dumps([[asked.word]]),
+        asked.word,
         asked.word,
         json.dumps([asked.word]),
         asked.since,
     )
+    shown = _readable(asked, rows)
+    return (rows, shown), asked.expected() if asked.collection is None else None
+
+
+def _nearest(asked: Asked) -> tuple[Any, set[str] | None]:
+    everything = [unit for (unit,) in asked.sql("SELECT generate_series(1, 40)")]
+    rows = asked.sql(
+        "SELECT * FROM nearest(1, 3, '[1,2,3]', %s::int[], 500, 40000, %s, NULL, '[]')", everything, asked.since
+    )
+    assert all(row[-1] == _KIND for row in rows)
+    every = {mark for found in asked.visible.values() for mark in found}
+    shown = _readable(asked, rows)
+    return (rows, shown), None if asked.collection else every if asked.since != 4_000_000_000 else set()
+
+
+def _readable(asked: Asked, rows: list[Any]) -> list[Any]:
+    """Return the paths of the documents of ``rows``, if any collection may answer: the member can read each of them."""
     ids = [row[0] for row in rows]
-    # Every candidate is a document that the member can read.
     there = asked.sql(f"SELECT d.path FROM {_JOINED} WHERE d.id = ANY(%s)", ids)
     assert len(there) == len(set(ids))
-    shown = [each for each in there if asked.collection is None]
-    return (rows, shown), asked.expected() if asked.collection is None else None
+    return [each for each in there if asked.collection is None]
 
 
 def _terms(asked: Asked) -> tuple[Any, set[str] | None]:
@@ -299,8 +318,8 @@ def _named(asked: Asked, *words: str) -> tuple[Any, set[str] | None]:
 SURFACES: dict[str, Surface] = {
     each.__name__: each
     for each in (
-        _texts, _passages, _by_function, _matches, _titles, _candidates, _terms, _totals, _plans, _statistics, _status,
-        _ask, _recent, _why, _brief, _fix, _blame, _conflicts, _show, _trace, _explain,
+        _texts, _passages, _by_function, _matches, _titles, _candidates, _nearest, _terms, _totals, _plans, _statistics,
+        _status, _ask, _recent, _why, _brief, _fix, _blame, _conflicts, _show, _trace, _explain,
     )
 }  # fmt: skip
 # How often each is drawn: those of the whole program, the last ones, take as long as fifty of the others.
@@ -335,6 +354,14 @@ class _Change:
             self.shelves[owner].put(collection, f"{mark}.md", said, date=1_750_000_000, **given)
             self.world.documents[owner, collection][mark] = {*words, mark}
         push(self.shelves[owner].home, load(self.shelves[owner].home))
+        with connection.open_writer(self.space.engine(owner), 10) as server:
+            number = writing.ensure_space(server, _VECTORS)
+            bare = server.execute(
+                "SELECT d.id, d.unit FROM documents d JOIN units u ON u.id = d.unit WHERE u.owner = session_user"
+                " AND NOT EXISTS (SELECT FROM embedded e WHERE e.document = d.id)"
+            ).fetchall()
+            for document, unit in bare:
+                writing.embed(server, unit, number, [(document, [writing.Vector(0, 1, _KIND, b"\1\2\3")])])
         with self.space.superuser() as root:
             root.execute("ANALYZE documents, passages, terms")
 
