@@ -68,6 +68,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--sizes", type=_numbers, default=[], metavar="N,N", help="passages of the suite scale (100000)"
     )
+    parser.add_argument(
+        "--times", type=int, default=1, metavar="N", help="ask a server once more, of N times as many rows (scale)"
+    )
     parser.add_argument("--quick", action="store_true", help="few repetitions, no 50,000 files")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of the table")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"write the table here ({RESULTS.relative_to(ROOT)})")
@@ -79,10 +82,11 @@ def main(argv: list[str] | None = None) -> int:
     DATA.mkdir(parents=True, exist_ok=True)
     compile_checkout()
     report = Report()
+    given = {"sizes": arguments.sizes, "times": arguments.times}
     try:
         for name in suites:
             for measure in SUITES[name]:
-                measure(report, quick=arguments.quick, **({"sizes": arguments.sizes} if name == ALONE else {}))
+                measure(report, quick=arguments.quick, **(given if name == ALONE else {}))
     except Failed as failure:
         sys.stderr.write(f"bench: {failure}\n")
         return 2

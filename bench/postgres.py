@@ -81,10 +81,11 @@ class Server:
     """A server whose data lies in ``folder``; several processes may use it, and the last to close it removes it all.
 
     A process that is killed has closed it soon after. As root the server runs as the user ``pgserver``, which the wheel
-    makes: every folder above ``folder`` is opened to it. Raises ImportError without the wheel.
+    makes: every folder above ``folder`` is opened to it. ``settings`` are lines of postgresql.conf. Raises
+    ImportError without the wheel.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: str = "") -> None:
         with warnings.catch_warnings():
             # The wheel looks for XDG_RUNTIME_DIR, and warns without one.
             warnings.simplefilter("ignore")
@@ -95,9 +96,9 @@ class Server:
             self._server = wheel.get_server(folder / "data", cleanup_mode="delete", start=False)
             if not (folder / "data" / "PG_VERSION").exists():
                 self._server.ensure_pgdata_inited()
-                with open(folder / "data" / "postgresql.conf", "a", encoding="utf-8") as settings:
-                    settings.writelines(f"{name} = off\n" for name in _HASTY)
-                    settings.write("max_connections = 200\n")
+                with open(folder / "data" / "postgresql.conf", "a", encoding="utf-8") as stream:
+                    stream.writelines(f"{name} = off\n" for name in _HASTY)
+                    stream.write(f"max_connections = 200\n{settings}")
                 (folder / "data" / "pg_hba.conf").write_text(_RULES)
             self._server.start()
             found = psycopg.conninfo.conninfo_to_dict(self._server.get_uri())

