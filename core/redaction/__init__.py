@@ -1,6 +1,6 @@
 """One policy for what must not be kept or shown: secrets, replaced by ``[redacted:<kind>]``, and ``<private>`` spans.
 
-Three stages, each for what the one before it lets through: two automata (RE2) over whole chunks of bytes, the same
+Three stages, each for what the one before it lets through: three automata (RE2) over whole chunks of bytes, the same
 over single strings, and precise rules over the strings that are left. The policy is described in docs/redaction.md;
 a change of what it replaces is a new ``core.version.REDACTION``.
 """

@@ -9,6 +9,7 @@ they let through in vain costs time only. Their patterns are generated from the 
 from __future__ import annotations
 
 import re
+from functools import cache
 from os.path import dirname, join
 
 from core.redaction.engine import which
@@ -44,10 +45,9 @@ _WRITTEN_SIGNS = {
 # would take a tenth of the time of `brain index`.
 _NEAR_MOST = 1 << 11
 
-_words: Callable[[bytes], list[int] | None] | None = None
-_others: Callable[[bytes], list[int] | None] | None = None
-# What may have a likely secret: a value near a cue, one apart from it in JSON, a cue, what looks like a value.
-_near: tuple[Callable[[bytes], list[int] | None], ...] = ()
+# The kinds of patterns with an automaton of their own. That of all others tells as well what is rewritten first.
+_ALONE = ("words", "named")
+_OTHERS = ("others", "written")
 
 
 def plain_signs(text: str) -> str:
@@ -59,13 +59,19 @@ def plain_signs(text: str) -> str:
     return text
 
 
-def _load() -> None:
-    global _words, _others, _near
+@cache
+def _patterns() -> dict[str, str]:
     import json
 
     with open(FILE, encoding="utf-8") as stream:
-        words, others, written, *near = json.load(stream)
-    _words, _others, _near = which(words), which(others, written), tuple(map(which, near))
+        found: dict[str, str] = json.load(stream)
+    return found
+
+
+@cache
+def _automaton(*names: str) -> Callable[[bytes], list[int]]:
+    """Return the automaton of the patterns with these names in the file; it is compiled at its first use."""
+    return which(*(_patterns()[name] for name in names))
 
 
 def suspects(data: bytes) -> bool:
@@ -96,23 +102,18 @@ def _looked_through(data: bytes) -> tuple[bool, bytes | None]:
 
     A command that goes on in the next line counts as one, and a text in colours as one without.
     """
-    if _words is None:
-        _load()
-    assert _words is not None
-    assert _others is not None
-    if _words(data) is not None:
+    if _automaton("words")(data) or _automaton("named")(data):
         return True, None
-    found = _others(data)
+    found = _automaton(*_OTHERS)(data)
+    if 0 in found:
+        return True, None
     plain = None
-    if found == [1]:
+    if found:
         plain = re.sub(GOES_ON.encode(), b" ", data)
         plain = re.sub(ANY_COLOUR.encode(), b"", plain) if b"\x1b" in data or b"u001" in data else plain
         plain = plain_signs(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        if _words(plain) is not None:
+        if kinds(plain):
             return True, None
-        found = _others(plain)
-    if found and found != [1]:
-        return True, None
     if data.isascii():
         return False, plain
     from core.redaction.names import holds_foreign
@@ -120,21 +121,23 @@ def _looked_through(data: bytes) -> tuple[bool, bytes | None]:
     return holds_foreign(data), plain
 
 
+def kinds(data: bytes) -> list[str]:
+    """Return the kinds of patterns (``core.redaction.names.by_kind``) of which ``data`` has one."""
+    found = [kind for kind in _ALONE if _automaton(kind)(data)]
+    return [*found, _OTHERS[0]] if 0 in _automaton(*_OTHERS)(data) else found
+
+
 def is_near(data: bytes, *, of_json: bool) -> bool:
     """Return True if ``data`` may have a word for a secret or a login near what may be one.
 
     ``of_json``: ``data`` is JSON, of which each string is a text of its own.
     """
-    if not _near:
-        _load()
-    near, apart, with_cue, with_value = _near
+    near = _automaton("near")
     if of_json:
-        return near(data) is not None or apart(data) is not None
-    return with_value(data) is not None and (with_cue(data) is not None or near(data) is not None)
+        return bool(near(data) or _automaton("apart")(data))
+    return has_value(data) and bool(_automaton("cue")(data) or near(data))
 
 
 def has_value(data: bytes) -> bool:
     """Return True if ``data``, ASCII, has what may be a likely secret by its characters."""
-    if not _near:
-        _load()
-    return _near[3](data) is not None
+    return bool(_automaton("value")(data))

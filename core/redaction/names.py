@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -66,38 +67,37 @@ _BEFORE = r"(?:^|[^A-Za-z0-9_-]|\\(?:[nrtbf]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%[
 
 def screened(prefilters: Iterable[Prefilter]) -> str:
     """Return one pattern for the automaton of all ``prefilters``: names and beginnings of words are in it once."""
-    return _any_of(_alternatives(prefilters))
+    return any_of(itertools.chain(*by_kind(prefilters).values()))
 
 
-def screened_apart(prefilters: Iterable[Prefilter]) -> tuple[str, str]:
-    """Return what ``screened`` returns as two patterns: of what begins with a word, and of all else.
-
-    A state of an automaton is a set of places in its patterns, so two automata need far fewer states than one.
-    """
-    words: list[str] = []
-    others: list[str] = []
-    for pattern in _alternatives(prefilters):
-        (words if pattern[0].isalnum() else others).append(pattern)
-    return _any_of(words), _any_of(others)
-
-
-def _any_of(patterns: Iterable[str]) -> str:
+def any_of(patterns: Iterable[str]) -> str:
+    """Return one pattern for an automaton, of alternatives that ``by_kind`` returns."""
     return f"(?i:{loosened(together(patterns))})"
 
 
-def _alternatives(prefilters: Iterable[Prefilter]) -> list[str]:
+def by_kind(prefilters: Iterable[Prefilter]) -> dict[str, list[str]]:
+    """Return the alternatives of ``prefilters`` by what they begin with: the name of an automaton → patterns.
+
+    The kinds are: a word; a name of a secret, or what comes before a word; anything else. A state of an automaton is a
+    set of places in its patterns. Automata of patterns that are alike need far fewer states than one of all.
+    """
     prefilters = tuple(prefilters)
-    found = [each for prefilter in prefilters for pattern in prefilter.anywhere for each in expanded(pattern)]
-    for names, behind in (
+    named: list[str] = []
+    for words, behind in (
         (SCREENED_PASSWORD, [prefilter.after_passwords for prefilter in prefilters if prefilter.after_passwords]),
         (SCREENED_NAMED, [prefilter.after_names for prefilter in prefilters if prefilter.after_names]),
     ):
         if behind:
-            found.append(rf"(?:{names})[\w.-]*(?:{'|'.join(behind)})")
-    opening = [pattern for prefilter in prefilters for pattern in prefilter.opening]
-    if opening:
-        found.append(rf"{_BEFORE}(?:{together(each for pattern in opening for each in expanded(pattern))})")
-    return found
+            named.append(rf"(?:{words})[\w.-]*(?:{'|'.join(behind)})")
+    begun = [pattern for prefilter in prefilters for pattern in prefilter.opening]
+    if begun:
+        named.append(rf"{_BEFORE}(?:{together(each for pattern in begun for each in expanded(pattern))})")
+    rest = [each for prefilter in prefilters for pattern in prefilter.anywhere for each in expanded(pattern)]
+    return {
+        "words": [pattern for pattern in rest if pattern[0].isalnum()],
+        "named": named,
+        "others": [pattern for pattern in rest if not pattern[0].isalnum()],
+    }
 
 
 UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

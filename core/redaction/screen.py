@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 
 from core.redaction import assignments, commands, cues, nested, prose, settings, shapes, spoken, structures
-from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, suspects
+from core.redaction.automaton import ANY_COLOUR, ESCAPE, ESCAPED_SIGN, FILE, GOES_ON, SIGN, kinds, suspects
 from core.redaction.engine import which
 from core.redaction.keys import KEYS
-from core.redaction.names import ESCAPED, holds_foreign, screened, screened_apart
+from core.redaction.names import ESCAPED, any_of, by_kind, holds_foreign
 from core.redaction.private import PRIVATE
 from core.redaction.rule import (
     OVER,
@@ -109,14 +109,13 @@ def suspected(data: bytes, names: Iterable[str]) -> set[str]:
 
 
 def _suspected(data: bytes, names: Collection[str]) -> set[str]:
-    if not suspects(data):
-        return set()  # one automaton instead of one for each rule
     found: set[str] = set()
-    for rules in (WHOLES, OF_LINES):
-        if any(rule.name in names for rule in rules):
-            for groups, match in _by_group(rules):
-                found.update(name for number in match(data) or () for name in groups[number])
-    if "foreign" in names and holds_foreign(data):
+    for kind in kinds(data):  # few automata instead of one for each rule
+        for rules in (WHOLES, OF_LINES):
+            if any(rule.name in names for rule in rules):
+                for groups, match in _by_group(rules, kind):
+                    found.update(name for number in match(data) for name in groups[number])
+    if "foreign" in names and not data.isascii() and holds_foreign(data):
         found.add("foreign")
     found.intersection_update(names)
     if found.isdisjoint(_PROGRAMS):
@@ -130,16 +129,20 @@ _TOGETHER = 5
 
 
 @cache
-def _by_group(rules: tuple[Rule, ...]) -> list[tuple[list[list[str]], Callable[[bytes], list[int] | None]]]:
-    """Return automata, each with names of rules by their number in it; single programs have one number."""
-    single = [rule for rule in rules if rule.prefilter and rule.name not in _PROGRAMS]
+def _by_group(rules: tuple[Rule, ...], kind: str) -> list[tuple[list[list[str]], Callable[[bytes], list[int]]]]:
+    """Return automata of patterns of a kind, each with names of rules by their number in it.
+
+    Single programs have one number.
+    """
+    single = [[rule] for rule in rules if rule.name not in _PROGRAMS]
     programs = [rule for rule in rules if rule.name in _PROGRAMS]
-    groups = [*([rule] for rule in single), *([programs] if programs else [])]
+    groups = [
+        ([rule.name for rule in group], any_of(patterns))
+        for group in (*single, programs)
+        if (patterns := by_kind(rule.prefilter for rule in group)[kind])
+    ]
     return [
-        (
-            [[rule.name for rule in group] for group in some],
-            which(*(screened([rule.prefilter for rule in group]) for group in some)),
-        )
+        ([names for names, _ in some], which(*(pattern for _, pattern in some)))
         for some in (groups[start : start + _TOGETHER] for start in range(0, len(groups), _TOGETHER))
     ]
 
@@ -151,15 +154,15 @@ def _literals(name: str) -> tuple[bytes, ...]:
     return tuple(literal(each).encode() for pattern in prefilter.anywhere for each in alternatives(pattern))
 
 
-def patterns() -> list[str]:
-    """Return the patterns of the automata: two of what may be a secret, what is rewritten first, cues."""
-    words, others = screened_apart(rule.prefilter for rule in RULES)
-    return [
-        words,
-        "|".join((others, ESCAPE, ESCAPED_SIGN, *ESCAPED)),
-        rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}",
-        *cues.prefilters(),
-    ]
+def patterns() -> dict[str, str]:
+    """Return the patterns of the automata by name: what may be a secret, what is rewritten first, cues, candidates."""
+    found = {kind: any_of(alternatives) for kind, alternatives in by_kind(rule.prefilter for rule in RULES).items()}
+    return {
+        **found,
+        "others": "|".join((found["others"], ESCAPE, ESCAPED_SIGN, *ESCAPED)),
+        "written": rf"{GOES_ON}|{ANY_COLOUR}|{SIGN}",
+        **dict(zip(("near", "apart", "cue", "value"), cues.prefilters(), strict=True)),
+    }
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_a_rule_finds_its_examples_and_its_prefilter_admits_them(name: str) -> N
 def _admits(prefilter: Prefilter, data: bytes) -> bool:
     if not prefilter:
         return holds_foreign(data) or automaton.suspects(data)
-    return whether(screened([prefilter]))(data) is not None
+    return bool(whether(screened([prefilter]))(data))
 
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))
