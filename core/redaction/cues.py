@@ -39,6 +39,8 @@ class Cue:
 
 # Letters of the scripts behind Armenian may have no space before and behind a word: Hebrew, Arabic, Thai, Chinese.
 _LAST_SPACED = 0x58F
+# Characters that a suffix of a word for a password may have: `passwords`, `Passworts`.
+_SUFFIX_MOST = 4
 # The kinds of cues: the lists of words that name one, in the order in which a word is looked up.
 _KINDS = (
     ("P", ("cue_password", "passwords", "spoken")),
@@ -76,7 +78,7 @@ def _spaced() -> re.Pattern[str]:
     for kind, lists in _KINDS:
         for word in _spelled(lists, wide=False):
             first, rest = (word[0], word[1:]) if word[0] not in "(\\" else ("", word)
-            letters.setdefault(first, []).append(rest + (r"\w{0,4}" if kind == "P" else ""))
+            letters.setdefault(first, []).append(rest + (rf"\w{{0,{_SUFFIX_MOST}}}" if kind == "P" else ""))
     groups = (
         f"{first}(?:{'|'.join(sorted(set(rests), key=lambda rest: (-len(rest), rest)))})"
         for first, rests in letters.items()
@@ -96,14 +98,25 @@ def _wide() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 @cache
-def _kind(kind: str) -> re.Pattern[str]:
-    rest = r"\w{0,4}" if kind == "P" else ""
-    return re.compile(f"(?:{'|'.join(_spelled(dict(_KINDS)[kind], wide=False))}){rest}")
+def _kind(kind: str) -> tuple[frozenset[str], re.Pattern[str]]:
+    """Return the words of a kind that are no patterns, and one pattern of all others."""
+    words = _spelled(dict(_KINDS)[kind], wide=False)
+    plain = frozenset(word for word in words if re.sub("[ '-]", "", word).isalnum())
+    rest = rf"\w{{0,{_SUFFIX_MOST}}}" if kind == "P" else ""
+    return plain, re.compile(f"(?:{'|'.join(word for word in words if word not in plain)}){rest}")
 
 
 @lru_cache(4096)
 def _kind_of(word: str) -> str:
-    return next((kind for kind, _ in _KINDS if _kind(kind).fullmatch(word)), "")
+    for kind, _ in _KINDS:
+        plain, others = _kind(kind)
+        if word in plain or others.fullmatch(word):
+            return kind
+        if kind == "P" and any(
+            word[:-size] in plain and word[-size:].replace("_", "a").isalnum() for size in range(1, _SUFFIX_MOST + 1)
+        ):
+            return kind
+    return ""
 
 
 def cues(line: str, spans: Iterable[tuple[int, int]] = ((0, sys.maxsize),)) -> list[Cue]:

@@ -194,25 +194,29 @@ _CODES = (
     rf"(?:{_SIGNS}|[ \t](?:{_IS_FOREIGN}|le|la|el|o|il|den)(?:[ ](?:le|el|o|il))?:?[ \t]{{1,2}}|[ \t]|[は는은是为為])"
     rf"{_OPENED}(?P<value>{_NUMBER}){_CLOSED}",
 )
+# The value is on the same line.
 _CODE_HEADS = (
-    rf"(?:{_PLACES}) (?:code|pin|combination|combo|passcode|opens|unlocks)|(?:{_SENT})[ -]?(?:code|pin)"
-    r"|pass ?code|otp|one[- ]time pass|code|pin|puk|m?tan|smstan|digicode|(?:your|my) ",
-    f"{_any('spoken_codes')}|{_any('codes')}",
+    rf"(?:(?:{_PLACES}) (?:code|pin|combination|combo|passcode|opens|unlocks)|(?:{_SENT})[ -]?(?:code|pin)"
+    r"|pass ?code|otp|one[- ]time pass|code|pin|puk|m?tan|smstan|digicode|(?:your|my) )[^\n0-9]*[0-9]",
+    rf"(?:{_any('spoken_codes')}|{_any('codes')})[^\n0-9]*[0-9]",
 )
 _CODE_BEFORE = (
     rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:(?:is|as) (?:your|my|the) "
     rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)|as (?:the )?(?:pin|passcode|otp))\b"
 )
+_CODE_BEFORE_HEADS = rf"(?:[A-Z]-)?(?:{_NUMBER})[*_\"'`]{{0,3}} [ia]s "
 _CODE_WITHIN = (
     r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3}"
     r"|[0-9]{2}-[0-9]{2}-[0-9]{2})"
     r"(?= (?:to|and) (?:confirm|verify|log ?in|sign ?in|authenticate|complete|reset|unlock|activate|approve|finish))"
 )
+_CODE_WITHIN_HEADS = r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{2}"
 _RECOVERY = (
     r"(?i)\b(?:recovery|back-?up|rescue|emergency|scratch|reset) (?:code|key)(?: (?:is|was|=))?[:=]?[ \t]{1,3}"
     r"[*_\"'`(]{0,3}"
     r"(?P<value>(?-i:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,7}|[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,7}))(?![\w-])"
 )
+_RECOVERY_HEADS = r"(?:recovery|back-?up|rescue|emergency|scratch|reset) (?:code|key)"
 _COUNTED = (
     r"(?i)\s?(?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|ms|sec\w*|min\w*|%|words|tokens"
     r"|[kmg]b|of)\b"
@@ -233,9 +237,9 @@ def _without_codes(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without codes that a sentence announces; ``counts`` (kind → number) is added to."""
     for heads, pattern in zip(_CODE_HEADS, _CODES, strict=True):
         text = cleaned_at(heads, pattern, _code, text, counts)
-    text = cleaned_at(r"(?:[A-Z]-)?#?[0-9]", _CODE_BEFORE, _code, text, counts)
-    text = cleaned(_CODE_WITHIN, _code, text, counts)
-    return cleaned(_RECOVERY, _recovery, text, counts)
+    text = cleaned_at(_CODE_BEFORE_HEADS, _CODE_BEFORE, _code, text, counts)
+    text = cleaned_at(_CODE_WITHIN_HEADS, _CODE_WITHIN, _code, text, counts)
+    return cleaned_at(_RECOVERY_HEADS, _RECOVERY, _recovery, text, counts)
 
 
 def _recovery(match: re.Match[str]) -> Cut | None:

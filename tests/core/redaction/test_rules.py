@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from core import redaction
-from core.redaction import automaton, clean_record, redact, screen, spoken
+from core.redaction import automaton, clean_record, cues, redact, screen, spoken
 from core.redaction.engine import compiled, whether
 from core.redaction.likely import without_likely
 from core.redaction.names import holds_foreign, screened
-from core.redaction.rule import Prefilter, Row, cleaned, prefilter_of, without_rows
+from core.redaction.rule import Prefilter, Row, Rule, cleaned, prefilter_of, without_rows
 from core.redaction.tokens import PROVIDERS, TOKENS, Provider
 from tests.core.redaction import classes
 from tests.core.redaction.test_redaction import LABELLED
@@ -201,6 +201,32 @@ def test_the_automaton_is_generated_from_the_table() -> None:
     assert stored == screen.patterns(), "python -m core.redaction.screen"
 
 
+def test_automata_that_tell_rules_apart_are_made_for_the_kinds_a_text_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def by_group(_rules: tuple[Rule, ...], kind: str) -> list[Any]:
+        made.append(kind)
+        return []
+
+    monkeypatch.setattr(screen, "_by_group", by_group)
+    names = [rule.name for rule in screen.RULES]
+    screen.suspected(b"nothing but words", names)
+    assert not made
+    screen.suspected(b"redis-cli -a x", names)
+    assert set(made) == {"words"}
+
+
+@pytest.mark.parametrize(
+    "word", ["password", "passwords", "passphrase", "kennwort", "api key", "log-in", "otp", "path"]
+)
+def test_a_cue_has_the_kind_that_the_patterns_of_its_words_give(word: str) -> None:
+    def by_pattern(kind: str) -> bool:
+        words = "|".join(cues._spelled(dict(cues._KINDS)[kind], wide=False))
+        return re.fullmatch(f"(?:{words})" + (r"\w{0,4}" if kind == "P" else ""), word) is not None
+
+    assert cues._kind_of(word) == next((kind for kind, _ in cues._KINDS if by_pattern(kind)), "")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -209,6 +235,10 @@ def test_the_automaton_is_generated_from_the_table() -> None:
         "ŞİFRE: Zx9-Quartz_41 ve door code is 8305",
         "der Zugangscode lautet 48213, und das Passwort ist Zx9-Quartz_41",
         "café · the door code is 8305, your code 482 193",
+        "482913 is your sign-in code, 17 apples, 4821 as the PIN",
+        "Enter the code 48213 to confirm, or use 482-193 to log in; type 48-21-39 and verify",
+        "backup code: K7QX-92MF-4TZB, back-up key is k7qx-92mf, recovery code A1B2C3D4-E5F6G7H8",
+        "my 2nd door code: 8305\nthe pin\n4821, pin the version to 8305",
     ],
 )
 def test_the_beginnings_that_re2_finds_lose_no_match(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
