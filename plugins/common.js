@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 
 const COMMAND = [/* COMMAND */];
 const ENVIRONMENT = {/* ENVIRONMENT */};
+const SOURCE = "/* SOURCE */";
 const LIMIT_MS = 5000;
 
 function ask(verb, input, options = ["--form", "camel"]) {

@@ -2,6 +2,11 @@ export const Brain = async ({ directory }) => {
   const started = new Set();
   const lines = new Map();
   return {
+    event: async ({ event }) => {
+      if (event.type === "session.idle") {
+        await ask("stop", { session_id: event.properties.sessionID, cwd: directory }, ["--source", SOURCE]);
+      }
+    },
     "chat.message": async (input, output) => {
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic);
       const prompt = texts.map((part) => part.text).join("\n");

@@ -32,7 +32,7 @@ export default function (pi) {
     if (file) {
       const session = context.sessionManager?.getSessionId?.() ?? "";
       const about = { session_id: session, cwd: context.cwd, transcript_path: file };
-      await ask("stop", about, ["--source", "pi"]);
+      await ask("stop", about, ["--source", SOURCE]);
     }
   });
 }

@@ -108,9 +108,12 @@ def _toml_hooks(path: str, events: Mapping[str, str]) -> Wiring:
     return Wiring(RECALL, path, "toml", (), "toml_hooks", {"events": events})
 
 
-def _plugin(path: str, source: str) -> Wiring:
-    """Return a file of JavaScript, made of ``plugins/common.js`` and ``source``."""
-    return Wiring(RECALL, path, "file", (), "plugin", {"source": source})
+def _plugin(path: str, script: str, source: str) -> Wiring:
+    """Return a file of JavaScript, made of ``plugins/common.js`` and ``script``.
+
+    ``source`` reads the agent's sessions.
+    """
+    return Wiring(RECALL, path, "file", (), "plugin", {"script": script, "source": source})
 
 
 def _hook_file(path: str, events: Mapping[str, str], **options: Any) -> Wiring:
@@ -222,7 +225,7 @@ AGENTS = (
         (
             _mcp("{XDG_CONFIG_HOME:~/.config}/opencode/opencode.jsonc|opencode.json", "mcp", shape="array"),
             _skills(),
-            _plugin("{XDG_CONFIG_HOME:~/.config}/opencode/plugins/brain.js", "opencode.js"),
+            _plugin("{XDG_CONFIG_HOME:~/.config}/opencode/plugins/brain.js", "opencode.js", "opencode"),
         ),
         "https://opencode.ai/docs/plugins, /docs/mcp-servers, /docs/skills",
     ),
@@ -234,7 +237,7 @@ AGENTS = (
         (
             _mcp("{PI_CODING_AGENT_DIR:~/.pi/agent}/mcp.json", shape="direct"),
             _skills(),
-            _plugin("{PI_CODING_AGENT_DIR:~/.pi/agent}/extensions/brain.js", "pi.js"),
+            _plugin("{PI_CODING_AGENT_DIR:~/.pi/agent}/extensions/brain.js", "pi.js", "pi"),
         ),
         "https://pi.dev/docs: extensions.md, mcp.md, skills.md of the package",
     ),
@@ -359,7 +362,7 @@ AGENTS = (
         (
             _mcp("{XDG_CONFIG_HOME:~/.config}/kilo/kilo.json|kilo.jsonc", "mcp", shape="array"),
             _skills(),
-            _plugin("{XDG_CONFIG_HOME:~/.config}/kilo/plugins/brain.js", "opencode.js"),
+            _plugin("{XDG_CONFIG_HOME:~/.config}/kilo/plugins/brain.js", "opencode.js", "kilo"),
         ),
         "https://kilo.ai/docs/automate/mcp/using-in-kilo-code, /docs/customize/skills",
     ),

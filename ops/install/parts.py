@@ -126,12 +126,11 @@ def _manifest(home: Home, _: Wiring) -> str:
 
 
 def _plugin(home: Home, wiring: Wiring) -> str:
-    names = ("common.js", wiring.options["source"])
+    names = ("common.js", wiring.options["script"])
     source = "".join((read_or_none(shipped(f"plugins/{name}")) or b"").decode() for name in names)
     words = json.dumps([*program.command(), "hook"])
-    return source.replace("[/* COMMAND */]", words).replace(
-        "{/* ENVIRONMENT */}", json.dumps(program.environment(home))
-    )
+    source = source.replace("[/* COMMAND */]", words).replace('"/* SOURCE */"', json.dumps(wiring.options["source"]))
+    return source.replace("{/* ENVIRONMENT */}", json.dumps(program.environment(home)))
 
 
 def _rule(home: Home, _: Wiring) -> str:

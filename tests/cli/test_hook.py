@@ -24,7 +24,10 @@ from runtime.capture import tidying
 from runtime.hooks import due, hooks
 from tests.cli.hooked import asked, eventually, indexed, patient, payload, rows, silent, transcript
 from tests.conftest import Brain
+from tests.ingest.sources.databases import database
 from tests.ingest.sources.test_codex import Rollout, save
+from tests.ingest.sources.test_goose import HEAD
+from tests.ingest.sources.test_goose import rows as goose_rows
 
 __all__ = ["indexed", "patient"]
 
@@ -267,6 +270,20 @@ def test_a_session_in_a_database_names_the_database_unless_that_is_large(
         stream.truncate(50_000_000)
     with pytest.raises(BadInput):
         hooks.transcript({"session_id": "20261128_1"}, "goose", home)
+
+
+def test_a_turn_of_goose_that_ended_is_found_in_its_database(brain: Brain, home: Home, tmp_path: Path) -> None:
+    root = tmp_path / "goose"
+    path = root / "data/sessions/sessions.db"
+    path.parent.mkdir(parents=True)
+    said = [{"role": "user", "content": [{"type": "text", "text": "why does the dotterel feign"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "It leads foxes from its nest."}]}]  # fmt: skip
+    database(path, sessions=[HEAD], messages=goose_rows(said))
+    event = {"event": "Stop", "session_id": HEAD["id"], "working_dir": "/home/me/api", "last_assistant_message": "It"}
+    done = brain("hook", "stop", "--source", "goose", stdin=json.dumps(event), env={"GOOSE_PATH_ROOT": str(root)})
+    assert silent(done)
+    assert eventually(lambda: due.waiting(home) == [])
+    assert asked(brain, "dotterel feign") == [f"qmd://brain/goose__{HEAD['id']}.md"]
 
 
 def test_a_transcript_that_lies_elsewhere_is_indexed_too(brain: Brain, home: Home, tmp_path: Path) -> None:

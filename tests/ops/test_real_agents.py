@@ -135,6 +135,7 @@ def test_opencode_gives_its_model_the_memory_the_tools_and_the_skills(start: Sta
     assert "hello there" in done.stdout, done.stdout + done.stderr
     assert MEMORY in agent.given(), done.stderr
     assert by_prompt(home)
+    assert is_remembered(home)
     assert "brain_ask" in agent.given()
     assert "brain-ask" in agent.given()
 

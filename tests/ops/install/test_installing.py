@@ -449,6 +449,17 @@ def test_a_plugin_of_goose_and_the_hooks_of_grok_are_whole_files_in_their_docume
     assert not (user / ".grok/hooks").exists()
 
 
+@pytest.mark.parametrize(("name", "path"), [
+    ("opencode", ".config/opencode/plugins/brain.js"), ("kilo", ".config/kilo/plugins/brain.js"),
+    ("pi", ".pi/agent/extensions/brain.js")])  # fmt: skip
+def test_a_plugin_names_the_source_of_its_agents_sessions(home: Home, user: Path, name: str, path: str) -> None:
+    installing.install(home, [BY_NAME[name]], os.environ)
+    text = (user / path).read_text()
+    assert f'const SOURCE = "{name}";' in text
+    assert '["--source", SOURCE]' in text
+    assert "/* " not in text
+
+
 def test_the_table_of_agents_is_whole() -> None:
     assert len({agent.name for agent in AGENTS}) == len(AGENTS) >= 20
     for agent in AGENTS:
