@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,19 @@ from tests.qmd.embedding.clients import Slept, gemini, openai
 from tests.qmd.embedding.endpoint import DIMENSIONS, Endpoint, closes, half_closes, hangs, says
 
 pytestmark = pytest.mark.usefixtures("direct")
+
+
+def test_an_endpoint_in_clear_is_asked_without_loading_certificates(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **given: loaded.append(str(given)))
+    assert openai(endpoint).embed(["x"]).shape == (1, DIMENSIONS)
+    assert loaded == []
+    secure = wire.Endpoint("HTTPS://nowhere.invalid/v1", {})
+    with secure._open():
+        assert len(loaded) == 1, "where it is not in clear, the usual authorities vouch for it"
+    secure.close()
 
 
 def test_nobody_is_asked_again_once_the_time_is_up(endpoint: Endpoint) -> None:
