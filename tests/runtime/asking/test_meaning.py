@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from qmd.index.catalogue import Filters
 from qmd.index.parallel_read import SecondReader
 from qmd.index.semantic import coarse, renewal, spaces, vectors
 from qmd.index.store import Transaction, open_index
-from qmd.vectors import static_fit
+from qmd.vectors import static_fit, static_prior
 from qmd.vectors.knn import Look
 from qmd.vectors.static_query import QueryVector
 from runtime.asking import ask as ask_module
@@ -32,6 +33,13 @@ from tests.runtime.index_fixture import Shelf
 from tests.test_import_budget import modules, of_brain
 
 _MODEL = "all-MiniLM-L6-v2"
+_paragraphs = functools.cache(static_prior.paragraphs)
+
+
+@pytest.fixture(autouse=True)
+def _one_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's library, of which every fit takes the same paragraphs, is read once."""
+    monkeypatch.setattr(static_prior, "paragraphs", _paragraphs)
 
 
 class Encoder:
