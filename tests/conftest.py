@@ -60,6 +60,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # A background job of a shell starts with SIGINT ignored, and so would each process that a test interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# nohup has SIGHUP ignored, also by each program that a test ends by it. A handler is this process's alone.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 # As every entry point of the product does, for the code that tests call without one (tests/ops/test_private.py).
 private_process()
 
