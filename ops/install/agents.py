@@ -337,8 +337,9 @@ AGENTS = (
             _skills("{CLINE_DIR:~/.cline}/skills"),
         ),
         "https://docs.cline.bot/mcp/configuring-mcp-servers, /features/skills, /customization/hooks",
-        # Seen in 3.0.65: the files of hooks run aside, and a plugin was not started within Cline's four seconds.
-        "no recall: a hook of a prompt cannot add to the context; no guard",
+        # cline/cline issues 13554 and 13822. In 3.0.65 of the CLI, the files of hooks run aside, and a plugin was not
+        # started within Cline's four seconds.
+        "no recall: what a hook adds to a prompt is dropped (4.1); no guard: an event has one file, which is yours",
     ),
     Agent(
         "roo",

@@ -80,11 +80,13 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
     done = brain("index", "--source", "claude", "--from", str(tmp_path / "empty"))
     assert done.returncode == 0
     assert f"found nothing of claude to read at {tmp_path / 'empty'}" in done.stderr
-    assert "no file there is called *.jsonl" in done.stderr
+    assert "no file is in its place and called *.jsonl" in done.stderr
     done = brain("index", "--source", "cline", "--from", str(tmp_path / "empty"), "--json")
     assert done.returncode == 0
     said = json.loads(done.stdout)["found_nothing"]["cline"]
-    assert said.startswith(f"found nothing of cline to read at {tmp_path / 'empty'}: no file there is called ui_")
+    assert said.startswith(
+        f"found nothing of cline to read at {tmp_path / 'empty'}: no file is in its place and called ui_"
+    )
     (tmp_path / "other.jsonl").write_text('{"type": "song"}\n')
     done = brain("index", "--source", "goose", "--from", str(tmp_path / "other.jsonl"), "--json")
     assert ": 1 × not a Goose session;" in json.loads(done.stdout)["found_nothing"]["goose"]

@@ -54,6 +54,7 @@ class Codex(Source):
     """Transcripts of Codex, the index and the database that name its sessions, and its history of prompts."""
 
     name = "codex"
+    patterns = ("*.jsonl", "*.jsonl.zst", "rollout-*.json")
     prefix = "codex__"
     suffixes = (".jsonl", ".jsonl.zst", ".json")
     roots = ROOTS["codex"]

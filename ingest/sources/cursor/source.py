@@ -32,6 +32,7 @@ class Cursor(Source):
     """Databases of Cursor and transcripts of its agents; ``.txt`` files only in the transcripts' folders."""
 
     name = "cursor"
+    patterns = ("*.vscdb", "store.db", "agent-transcripts/**")
     prefix = "cursor__"
     suffixes = (".vscdb", ".db", ".jsonl", ".txt")
     companion_names = ("meta.json",)

@@ -27,6 +27,7 @@ class Kimi(Described):
     """Sessions of Kimi CLI, and of Kimi Code."""
 
     name = "kimi"
+    patterns = ("context.jsonl", "wire.jsonl", "<id>.jsonl")
     prefix = "kimi__"
     roots = ROOTS["kimi"]
     resume = RESUME["kimi"]

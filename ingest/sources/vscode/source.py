@@ -22,6 +22,7 @@ class VSCode(Source):
     """Chat sessions of VS Code and of editors that were made from it."""
 
     name = "vscode"
+    patterns = ("chatSessions/*.json", "chatSessions/*.jsonl")
     prefix = "vscode__"
     suffixes = (".json", ".jsonl")
     roots = ROOTS["vscode"]
