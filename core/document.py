@@ -14,9 +14,9 @@ from core.text import clean, encodable
 
 _KEY = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _WORDS = frozenset(("yes", "no", "true", "false", "on", "off", "null"))
-# A letter that nothing of YAML 1.1 has that begins with a digit and is no text: numbers have a–f (hexadecimal, b of
-# binary and e of exponents among them), x and o; dates have T, t and Z. Infinities and NaN begin with a dot.
-_LETTER = re.compile("[g-np-su-wyzG-NP-SU-WY]")
+# A letter or slash that nothing of YAML 1.1 has that begins with a digit and is no text: numbers have a–f (hexadecimal,
+# b of binary and e of exponents among them), x and o; dates have T, t and Z. Infinities and NaN begin with a dot.
+_LETTER = re.compile("[g-np-su-wyzG-NP-SU-WY/]")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile("0|[1-9][0-9]{0,17}", re.ASCII)

@@ -194,6 +194,7 @@ def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -
         "5f0c1c2e-0000-4000-8000-000000000000",
         "2.1.98",
         "2026-04-28",
+        "26/85802/45555/10",
         "/home/me/a b",
         "Fix: the gate",
         "Wie geht’s?",

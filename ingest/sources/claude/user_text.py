@@ -8,7 +8,6 @@ harness puts them around and inside a person's words.
 from __future__ import annotations
 
 import re
-from textwrap import dedent
 from typing import Any, NamedTuple
 
 from core.text import clean, one_line
@@ -170,6 +169,8 @@ def agent_words(text: str, origin: dict[str, Any] | None = None) -> str:
             inner, _, after = rest.partition(f"</{tag}>")
             said = paragraphs(inner, after) or said
     if said.startswith(_REPORT) and _REPORT_FOLLOWS in said:
+        from textwrap import dedent  # few messages need it, and its patterns take a millisecond
+
         said = dedent(said.partition(_REPORT_FOLLOWS)[2]).strip()
     return _named(one_line(name, 80), said)
 
