@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from core.counting import add
 from core.redaction.automaton import COLOUR, ESCAPE, plain_signs, suspects
@@ -27,13 +28,28 @@ _CHUNK = 1024
 _WIDE = 1 << 15
 _GOES_ON = ("\\", "=", ":", "(")
 _PASSES = 4
+# Characters of a text that is worth its memory.
+_REMEMBERED = 1 << 18
 
 
 def replace(text: str, counts: dict[str, int]) -> str:
-    """Return ``text`` without all that the policy names; ``counts`` (kind → number) is added to.
+    """Return ``text`` without all that the policy names; ``counts`` (kind → number) is added to."""
+    if len(text) > _REMEMBERED:
+        return _replaced(text, counts)
+    cleaned, found = _remembered(text)
+    add(counts, found)
+    return cleaned
 
-    Repeated until nothing more is found, so that a second call leaves the answer alone.
-    """
+
+@lru_cache(16)
+def _remembered(text: str) -> tuple[str, dict[str, int]]:
+    """Return (what ``replace`` returns, kind → number): agents log the result of a tool twice in one record."""
+    found: dict[str, int] = {}
+    return _replaced(text, found), found
+
+
+def _replaced(text: str, counts: dict[str, int]) -> str:
+    # Repeated until nothing more is found, so that a second call leaves the answer alone.
     for _ in range(_PASSES):
         before = text
         text = _once(text, counts)

@@ -465,3 +465,20 @@ def test_a_secret_that_a_later_field_of_the_same_name_hides_is_replaced_and_coun
     assert token.encode() not in redaction.clean_document(text, {})
     harmless = raw.format("words").encode()
     assert redaction.clean_document(harmless, {}) == harmless
+
+
+def test_a_text_that_is_logged_twice_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    once = replacing._once
+
+    def counted(text: str, counts: dict[str, int]) -> str:
+        looked.append(text)
+        return once(text, counts)
+
+    monkeypatch.setattr(replacing, "_once", counted)
+    text = "export DB_PASSWORD=Quartz-4417-lantern\nlogged twice"
+    cleaned, counts = redact(text)
+    assert counts == {"password": 1}
+    looked.clear()
+    assert redact(text) == (cleaned, counts)
+    assert not looked
