@@ -52,8 +52,8 @@ _WEIGH = {
     "end of a reply": 1.3,  # after its last tool call: what came of the prompt
 }  # fmt: skip
 _QUOTES = 12
-# A quote with fewer characters says too little.
-_LEAST = 40
+# A quote with fewer characters says too little, and so does one that is cut off after fewer, below others.
+_LEAST, _FRAGMENT = 40, 100
 # The weight of a word that another quote shows already, and the share of common words that makes two quotes alike.
 _AGAIN = 0.8
 _ALIKE = 0.7
@@ -276,7 +276,7 @@ class _Page:
             if not each or each in self._taken or self.room < _LEAST:
                 continue
             quoted = self._session.excerpt(each, self.room, self._taken, self._question.stems)
-            if quoted is None:
+            if quoted is None or (self.quotes and self.room < _FRAGMENT and quoted.text.endswith("…")):
                 continue
             said = set(_words(quoted.text.lower()))
             if any(len(said & other) > _ALIKE * min(len(said), len(other)) for other in self._said):

@@ -111,6 +111,16 @@ def test_of_a_long_line_the_sentences_that_answer_are_shown_whole() -> None:
     assert len(found) <= 220
 
 
+@pytest.mark.parametrize(("room", "lines"), [(150, 1), (180, 1), (260, 2), (600, 2)])
+def test_a_short_piece_of_a_line_is_not_shown_below_other_lines(room: int, lines: int) -> None:
+    first = "The lighthouse broke because nobody trimmed the lamp of the lighthouse in winter."
+    second = f"A keeper of the lighthouse {'keeps a long log and never stops writing ' * 6}in it"
+    text = f"{HEAD}## [1] user\n\nwhat broke?\n\n## [2] assistant\n\n{first}\n\n{second}\n"
+    found = shown("why did the lighthouse break", room, text)
+    assert found[0] == f"agent: {first}"
+    assert len(found) == lines
+
+
 def test_the_later_of_two_like_statements_comes_first() -> None:
     turns = "".join(
         f"## [{number}] {role}\n\n{text}\n\n"
