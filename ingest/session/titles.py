@@ -260,8 +260,7 @@ def _is_foreign(line: str) -> bool:
         return True
     if line[0] in "[{(<" and line[-1] in ")}]>":
         return True
-    letters = sum(character.isalpha() or character == " " for character in line)
-    return len(line) > 12 and letters < 0.5 * len(line)
+    return len(line) > 12 and sum(map(str.isalpha, line)) + line.count(" ") < 0.5 * len(line)
 
 
 def _plain(line: str) -> str:

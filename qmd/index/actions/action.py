@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from core.digest import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 COMMAND, READ, EDIT, CREATE, ERROR = "command", "read", "edit", "create", "error"
@@ -20,6 +23,7 @@ _FIELDS = (
     "line", "turn", "at", "kind", "name", "subject", "key", "plain", "folder", "outcome", "status", "error", "note",
     "fix", "document", "number",
 )  # fmt: skip
+_row: Callable[[Action], tuple[Any, ...]] = attrgetter(*_FIELDS)
 
 
 class Action:
@@ -61,7 +65,7 @@ class Action:
 
     def row(self) -> tuple[Any, ...]:
         """Return the values of the columns, in their order."""
-        return tuple(getattr(self, name) for name in _FIELDS)
+        return _row(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Action) and self.row() == other.row()
