@@ -212,7 +212,10 @@ def _is_text(value: str) -> bool:
         return False
     if value.lower() in _WORDS:
         return False
-    return not value[0].isdigit() or bool(_LETTER.search(value)) or value.count(".") > 1 or value.count("-") > 3
+    if not value[0].isdigit() or _LETTER.search(value) or value.count(".") > 1 or value.count("-") > 3:
+        return True
+    # A note's identifier has a day without dashes; of YAML's only dates have these letters.
+    return value[4:5] != "-" and any(sign in value for sign in "TtZ")
 
 
 def _is_printable(value: str) -> bool:

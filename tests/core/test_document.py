@@ -195,6 +195,7 @@ def test_nor_do_words_that_mean_something_to_yaml_differ(word: str, more: str) -
         "2.1.98",
         "2026-04-28",
         "26/85802/45555/10",
+        "20261128T020201Z-23752e31",
         "/home/me/a b",
         "Fix: the gate",
         "Wie geht’s?",
