@@ -207,3 +207,9 @@ def test_the_gate_takes_no_longer_than_a_long_line_is_long(mark: str, monkeypatc
     monkeypatch.setattr(gate_output, "kind", measured)
     judge(mark * (100_000 // len(mark)))
     assert max(seen, default=0) <= 500
+
+
+def test_a_note_of_one_line_compiles_no_pattern_of_what_programs_print() -> None:
+    gate_output._compiled.cache_clear()
+    judge("Traceback (most recent call last): is how the importer's log begins")
+    assert not gate_output._compiled.cache_info().currsize
