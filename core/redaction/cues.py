@@ -103,7 +103,8 @@ def _kind(kind: str) -> tuple[frozenset[str], re.Pattern[str]]:
     words = _spelled(dict(_KINDS)[kind], wide=False)
     plain = frozenset(word for word in words if re.sub("[ '-]", "", word).isalnum())
     rest = rf"\w{{0,{_SUFFIX_MOST}}}" if kind == "P" else ""
-    return plain, re.compile(f"(?:{'|'.join(word for word in words if word not in plain)}){rest}")
+    others = "|".join(word for word in words if word not in plain) or "(?!)"
+    return plain, re.compile(f"(?:{others}){rest}")
 
 
 @lru_cache(4096)

@@ -194,11 +194,10 @@ _CODES = (
     rf"(?:{_SIGNS}|[ \t](?:{_IS_FOREIGN}|le|la|el|o|il|den)(?:[ ](?:le|el|o|il))?:?[ \t]{{1,2}}|[ \t]|[は는은是为為])"
     rf"{_OPENED}(?P<value>{_NUMBER}){_CLOSED}",
 )
-# The value is on the same line.
 _CODE_HEADS = (
-    rf"(?:(?:{_PLACES}) (?:code|pin|combination|combo|passcode|opens|unlocks)|(?:{_SENT})[ -]?(?:code|pin)"
-    r"|pass ?code|otp|one[- ]time pass|code|pin|puk|m?tan|smstan|digicode|(?:your|my) )[^\n0-9]*[0-9]",
-    rf"(?:{_any('spoken_codes')}|{_any('codes')})[^\n0-9]*[0-9]",
+    rf"(?:{_PLACES}) (?:code|pin|combination|combo|passcode|opens|unlocks)|(?:{_SENT})[ -]?(?:code|pin)"
+    r"|pass ?code|otp|one[- ]time pass|code|pin|puk|m?tan|smstan|digicode|(?:your|my) ",
+    f"{_any('spoken_codes')}|{_any('codes')}",
 )
 _CODE_BEFORE = (
     rf"(?i)(?<![\w.,/#:-])(?:[A-Z]-)?(?P<value>{_NUMBER})[*_\"'`]{{0,3}} (?:(?:is|as) (?:your|my|the) "
@@ -236,7 +235,7 @@ def _code(match: re.Match[str]) -> Cut | None:
 def _without_codes(text: str, counts: dict[str, int]) -> str:
     """Return ``text`` without codes that a sentence announces; ``counts`` (kind → number) is added to."""
     for heads, pattern in zip(_CODE_HEADS, _CODES, strict=True):
-        text = cleaned_at(heads, pattern, _code, text, counts)
+        text = cleaned_at(heads, pattern, _code, text, counts, numbered=True)
     text = cleaned_at(_CODE_BEFORE_HEADS, _CODE_BEFORE, _code, text, counts)
     text = cleaned_at(_CODE_WITHIN_HEADS, _CODE_WITHIN, _code, text, counts)
     return cleaned_at(_RECOVERY_HEADS, _RECOVERY, _recovery, text, counts)

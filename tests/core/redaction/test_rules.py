@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core import redaction
-from core.redaction import automaton, clean_record, cues, redact, screen, spoken
+from core.redaction import automaton, clean_record, cues, redact, rule, screen, spoken
 from core.redaction.engine import compiled, whether
 from core.redaction.likely import without_likely
 from core.redaction.names import holds_foreign, screened
@@ -216,6 +216,20 @@ def test_automata_that_tell_rules_apart_are_made_for_the_kinds_a_text_has(monkey
     assert set(made) == {"words"}
 
 
+def test_a_long_line_is_looked_through_for_its_digit_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads, starts = rule._heads, list[int]()
+
+    class Searched:
+        def search(self, data: bytes, at: int) -> Any:
+            starts.append(at)
+            return heads(r"[\n0-9]").search(data, at)
+
+    monkeypatch.setattr(rule, "_heads", lambda pattern: Searched() if pattern == r"[\n0-9]" else heads(pattern))
+    text = "the plan is my own code and your pin " * 500 + "4"
+    assert spoken._without_codes(text, {}) == text
+    assert len(starts) == 1
+
+
 @pytest.mark.parametrize(
     "word", ["password", "passwords", "passphrase", "kennwort", "api key", "log-in", "otp", "path"]
 )
@@ -243,5 +257,5 @@ def test_a_cue_has_the_kind_that_the_patterns_of_its_words_give(word: str) -> No
 )
 def test_the_beginnings_that_re2_finds_lose_no_match(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = spoken._without_codes(spoken._without_said(text, {}), {})
-    monkeypatch.setattr(spoken, "cleaned_at", lambda _, *given: cleaned(*given))
+    monkeypatch.setattr(spoken, "cleaned_at", lambda _, *given, **_more: cleaned(*given))
     assert quick == spoken._without_codes(spoken._without_said(text, {}), {}) != text
