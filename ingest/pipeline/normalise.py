@@ -48,6 +48,7 @@ class Normaliser:
 
     ``only``: the units that the files bear on, if it is not a whole run. ``seen``: the files that are there and the
     rows of the last run, if more than one file was looked at.
+    ``stale``: every document may lose content; otherwise those of outdated units alone may (``State.outdated``).
     ``damaged``: of files that are read from the archive, how the last reading of their own ended.
     """
 
@@ -71,7 +72,7 @@ class Normaliser:
         self._is_whole, self._seen, self._damaged = only is None, seen, damaged or {}
         self._corpus = Corpus(home, source.collection, self._landed, sweep=self._is_whole)
         self._units, self._members = state.units(source.name, only), state.members(source.name, only)
-        self._links = state.links(source.name)
+        self._links, self._outdated = state.links(source.name), state.outdated(source.name)
         self._owned: dict[str, set[str]] = {}
         for unit, paths in self._members.items():
             for path in paths:
@@ -100,7 +101,7 @@ class Normaliser:
                 self._finish_late()
             for reading in self._waiting:
                 self._row(reading)
-            if self._stale:
+            if self._stale or self._outdated:
                 self._drop_orphans()
             self._save()
             if self._rename():
@@ -229,10 +230,13 @@ class Normaliser:
                 if agent in self._units and self._units[agent].link != said:
                     self._late.add(agent)
         known = self._units.get(unit)
+        may_lose = complete and self._may_lose(unit)
+        if may_lose:
+            self._changes.current.add(unit)
         made = self._source.compose(unit, parts, link, min(mtime for _, mtime in copies))
         if isinstance(made, str):
             self._outcome[unit] = made
-            if known is not None and self._stale and complete:
+            if known is not None and may_lose:
                 self._remove(unit)
             elif known is not None:
                 self._outcome[unit] = _DOCUMENT
@@ -242,7 +246,7 @@ class Normaliser:
         records = _distinct(parts)
         if all(part.partial for part in parts):
             records -= _PARTIAL
-        shorter = known is not None and records < known.records and not (complete and self._stale)
+        shorter = known is not None and records < known.records and not may_lose
         if known is not None and shorter and self._corpus.digest(known.name):
             # The longest copy is gone, or was cut short where it stood: neither may take what it said along.
             self._ledger.kept += 1
@@ -295,8 +299,11 @@ class Normaliser:
     def _drop_orphans(self) -> None:
         """Remove documents of units that their files, read again by a new parser, no longer hold."""
         for unit in [unit for unit in self._units if unit not in self._outcome and unit in self._members]:
-            if not self._members[unit]:
+            if not self._members[unit] and self._may_lose(unit):
                 self._remove(unit)
+
+    def _may_lose(self, unit: str) -> bool:
+        return self._stale or unit in self._outdated
 
     def _remove(self, unit: str) -> None:
         row = self._units.pop(unit)

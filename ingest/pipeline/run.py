@@ -104,8 +104,7 @@ def run(
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)
         try:
-            policy = _policy(source, settings)
-            stale = state.expire(source_name, keeping.mark(), policy) or everything
+            state.expire(source_name, keeping.mark(), _policy(source, settings))
             if not from_archive:
                 own.drop_outdated_states()
             files = back.files if from_archive else source.discover(places)
@@ -127,14 +126,13 @@ def run(
                     state,
                     ledger,
                     keeping,
-                    stale=stale,
+                    stale=everything,
                     progress=progress,
                     on_written=on_written,
                     seen=(files, known),
                     damaged=_damaged(known) if from_archive else {},
                 )
                 job.go(new, {file.path for file in readable}, verify=not trust_stat)
-            state.judged(source_name, policy)
             ledger.documents, cut, pieces = state.totals(source_name)
             ledger.truncated = cut, pieces
         finally:

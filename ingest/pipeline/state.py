@@ -29,12 +29,13 @@ FILE = "sources.sqlite"
 _FILE_VALUES = attrgetter("size", "mtime_ns", "inode", "consumed", "digest", "status", "reason", "notes")
 _UNIT_VALUES = attrgetter("unit", "name", "hash", "records", "link", "truncated")
 
-_VERSION = 2
+_VERSION = 3
 # The first character of the key that replaces a forgotten path; no path contains it. Without a row the next run would
 # treat the file as new; with its path, the state would contain what was forgotten.
 HIDDEN = "\0"
 
 # Paths are blobs: a file name need not be UTF-8. ``notes`` is the file's part of the ledger, JSON or NULL.
+# ``outdated``: units that another parser, document format or policy made. Runs over a part of the files leave some.
 _SCHEMA = """
 create table if not exists meta(key text primary key, value text not null) without rowid;
 create table if not exists files(
@@ -48,6 +49,8 @@ create index if not exists members_path on members(source, path);
 create table if not exists units(
   source text not null, unit text not null, name text not null, hash text not null, records int not null,
   link text not null, truncated int not null default 0, primary key(source, unit)) without rowid;
+create table if not exists outdated(
+  source text not null, unit text not null, primary key(source, unit)) without rowid;
 create table if not exists links(
   source text not null, unit text not null, link text not null, primary key(source, unit)) without rowid;
 """
@@ -91,10 +94,11 @@ class Changes:
     """What a run has to remember: rows of files and documents, in one transaction.
 
     ``members``: path → the units that the file has records of; ``links``: unit of a subagent → its parent's description
-    of it; ``gone``: units without a document from now on; ``left``: (unit, path) of members that are none any more.
+    of it; ``gone``: units without a document from now on; ``left``: (unit, path) of members that are none any more;
+    ``current``: units that were made again of all their files.
     """
 
-    __slots__ = ("files", "gone", "left", "links", "members", "units")
+    __slots__ = ("current", "files", "gone", "left", "links", "members", "units")
 
     def __init__(self, files: Iterable[FileRow] = ()) -> None:
         self.files = list(files)
@@ -102,6 +106,7 @@ class Changes:
         self.units: dict[str, UnitRow] = {}
         self.links: dict[str, str] = {}
         self.gone: set[str] = set()
+        self.current: set[str] = set()
         self.left: list[tuple[str, str]] = []
 
 
@@ -125,24 +130,25 @@ class State:
 
     def expire(self, source: str, mark: str = "", policy: str = "") -> bool:
         """Make every file of ``source`` be read again if another version of parser or document format made its rows, or
-        if another ``policy`` did (``judged()``).
+        another ``policy``; return True if so.
 
-        Returns whether that was so: documents may then lose content. One transaction: a run cut short leaves the rest
-        still to be read. Where ``mark`` is not the one that was left (``mark()``: of the archive), the files are read
-        again too.
+        All units are then ``outdated()``. Where ``mark`` is not the one that was left (``mark()``: of the archive), the
+        files are read again too, but no unit is outdated. One transaction: a run cut short leaves the rest to be read.
         """
         made_by = _made_by(self._connection, source)
-        if made_by == _versions():
-            if policy and _meta(self._connection, f"policy {source}") != policy:
-                self._connection.execute("update files set size = -1 where source = ?", (source,))
-                return True
-            if mark and made_by is not None and _meta(self._connection, f"archive {source}") != mark:
-                self._connection.execute("update files set size = -1 where source = ?", (source,))
+        is_outdated = made_by != _versions() or (bool(policy) and _meta(self._connection, f"policy {source}") != policy)
+        is_elsewhere = bool(mark) and made_by is not None and _meta(self._connection, f"archive {source}") != mark
+        if not (is_outdated or is_elsewhere):
             return False
         with self._connection:
-            self._connection.execute("update files set size = -1 where source = ?", (source,))
-            self._connection.execute("insert or replace into meta values(?, ?)", (f"versions {source}", _versions()))
-        return made_by is not None
+            execute = self._connection.execute
+            execute("update files set size = -1 where source = ?", (source,))
+            if is_outdated:
+                execute("insert or ignore into outdated select source, unit from units where source = ?", (source,))
+                execute("insert or replace into meta values(?, ?)", (f"versions {source}", _versions()))
+                if policy:
+                    execute("insert or replace into meta values(?, ?)", (f"policy {source}", policy))
+        return is_outdated and made_by is not None
 
     def is_current(self, source: str) -> bool:
         """Return True if this version of parser and document format made the rows of ``source``."""
@@ -153,10 +159,11 @@ class State:
         if _meta(self._connection, f"archive {source}") != mark:
             self._connection.execute("insert or replace into meta values(?, ?)", (f"archive {source}", mark))
 
-    def judged(self, source: str, policy: str) -> None:
-        """Remember the policy that all files of a run were judged by."""
-        if policy:
-            self._connection.execute("insert or replace into meta values(?, ?)", (f"policy {source}", policy))
+    def outdated(self, source: str) -> set[str]:
+        """Return the units that were not made again of all their files since ``expire`` found another version or
+        policy: their documents may lose content.
+        """
+        return {unit for (unit,) in self._connection.execute("select unit from outdated where source = ?", (source,))}
 
     def files(self, source: str) -> dict[str, FileRow]:
         """Return path → row."""
@@ -254,6 +261,8 @@ class State:
                     "delete from members where source = ? and unit = ? and path = ?",
                     [(source, unit, encode(path)) for unit, path in changes.left],
                 )
+            made = [(source, unit) for unit in (*changes.current, *changes.gone)]
+            execute("delete from outdated where source = ? and unit = ?", made)
             execute(
                 "insert or replace into files values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(source, encode(keys.get(row.path, row.path)), *_FILE_VALUES(row)) for row in files],

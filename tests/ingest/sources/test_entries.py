@@ -195,7 +195,7 @@ def test_a_damaged_event_costs_no_other(home: Home, tmp_path: Path) -> None:
     assert any(b"Oil" in data for data in documents(home).values())
 
 
-def test_of_a_rule_that_is_damaged_the_words_are_shown(home: Home, tmp_path: Path) -> None:
+def test_a_damaged_rule_is_shown_as_it_is_written(home: Home, tmp_path: Path) -> None:
     lines = ("UID:e1", "DTSTART:20260428T091400Z", "summary;LANGUAGE=de:Ö\r\n l", "RRULE:FREQ=DAILY;UNTIL=later")
     calendar(tmp_path / "a.ics", event(*lines))
     ingest(home, "calendar", tmp_path)
@@ -301,6 +301,29 @@ def test_the_next_run_follows_a_policy_that_changed(home: Home, tmp_path: Path) 
             ledger = run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
             assert ("https://example.com/a" in judged(home), "https://example.net/b" in judged(home)) == (there, True)
         assert (ledger.ingested, ledger.unchanged) == (0, 1)
+
+
+@pytest.mark.parametrize("month_s", [0, 90 * 86_400], ids=["the same month", "another month"])
+def test_a_policy_is_followed_in_files_that_the_first_run_after_the_change_did_not_read(
+    home: Home, tmp_path: Path, month_s: int
+) -> None:
+    urls = ("https://example.com/a", "https://example.com/b", "https://example.net/c", "https://example.net/d")
+    later = [mark(url) for url in urls[1::2]]
+    for each in later:
+        each["date_added"] = str(int(each["date_added"]) + month_s * 1_000_000)
+    one, two = tmp_path / "one/Bookmarks", tmp_path / "two/Bookmarks"
+    for path, marks in ((one, (mark(urls[0]), mark(urls[2]))), (two, later)):
+        path.parent.mkdir()
+        path.write_text(chrome(*marks))
+    run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+    browsing(home, "{deny: [example.com]}")
+    two.rename(tmp_path / "away")  # as on a disk that is not mounted
+    run(home, "bookmarks", [str(one)], trust_stat=True)
+    (tmp_path / "away").rename(two)
+    for _ in range(2):
+        ledger = run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+        assert [url in judged(home) for url in urls] == [False, False, True, True]
+    assert (ledger.ingested, ledger.unchanged) == (0, 2)
 
 
 def test_a_domain_that_is_denied_later_leaves_the_documents(home: Home, tmp_path: Path) -> None:
