@@ -68,16 +68,19 @@ $$;
 -- this title, or one that ends with it behind a dot, take part. `periods`: [[since, until], …], the best of these days
 -- are nominated as well. `since`, `until`, `tests`: which documents may answer.
 --
+-- With little memory, PostgreSQL keeps only the pages of the rows of a frequent word, and looks at each row of them again.
+--
 -- A row with a `number` is a passage: `places` has the positions of each of `stems` in its text, with commas between them,
--- `inner_places` those in the words inside its identifiers. A row without one is a document: `titles` and `bodies` count each phrase of `live`.
--- `length` is in average lengths.
+-- `inner_places` those in the words inside its identifiers. A row without one is a document: `titles` and `bodies` count each
+-- phrase of `live`. `length` is in average lengths.
 CREATE FUNCTION candidates(
   among int[], within int[], live jsonb, stems text[], rare int[], title_weight float8, inner_weight float8, most_passages int, most_documents int,
   name text, name_stems jsonb, periods jsonb, most_of_days int, since bigint, until bigint, tests jsonb
 ) RETURNS TABLE (
   document bigint, number int, length float8, places text[], inner_places text[], titles int[], bodies int[], named boolean
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET random_page_cost = 1.1 AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET random_page_cost = 1.1
+SET work_mem = '64MB' AS $$
 DECLARE
   allowed int[] := ARRAY(SELECT unnest(among) INTERSECT SELECT unnest(visible()));
   amount units%ROWTYPE;
