@@ -123,7 +123,7 @@ def _kind_of(word: str) -> str:
 def cues(line: str, spans: Iterable[tuple[int, int]] = ((0, sys.maxsize),)) -> list[Cue]:
     """Return the words of ``line`` that say what is near them, in their order.
 
-    ``spans``: where the words begin; each span begins behind one of ``APART`` or with the line.
+    ``spans``: where the words begin, in order; each span begins behind one of ``APART`` or with the line.
     """
     low = line.lower()
     if len(low) != len(line):  # a letter such as Turkish `İ`
@@ -135,15 +135,26 @@ def cues(line: str, spans: Iterable[tuple[int, int]] = ((0, sys.maxsize),)) -> l
     if not line.isascii() and _wide()[0].search(low):
         patterns.append((_wide()[1], low))
     kept: list[Cue] = []
+    # Where the first find behind the spans so far begins: spans before it need no look.
+    later, latest = 0, [0] * len(patterns)
     for begin, end in spans:
         found = []
-        for match in _spaced().finditer(low, begin):
-            if (start := match.start(1)) >= end or not match[1]:
-                break
-            found.append(Cue(_kind_of(match[1]), start, match.end()))
-        for pattern, text in patterns:
+        if later < end:
+            later = sys.maxsize
+            for match in _spaced().finditer(low, begin):
+                if not match[1]:
+                    break
+                if (start := match.start(1)) >= end:
+                    later = start
+                    break
+                found.append(Cue(_kind_of(match[1]), start, match.end()))
+        for number, (pattern, text) in enumerate(patterns):
+            if latest[number] >= end:
+                continue
+            latest[number] = sys.maxsize
             for match in pattern.finditer(text, begin):
                 if match.start() >= end:
+                    latest[number] = match.start()
                     break
                 found.append(Cue(match.lastgroup or "", match.start(), match.end()))
         found.sort(key=lambda cue: (cue.start, -cue.end))

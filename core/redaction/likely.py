@@ -185,7 +185,8 @@ def _bucket(number: int, bounds: tuple[int, ...]) -> int:
     return bounds[place] if place < len(bounds) else 999
 
 
-def value_features(value: str) -> list[str]:
+@lru_cache(1024)
+def _value_features(value: str) -> tuple[str, ...]:
     """Return the features of a candidate's looks."""
     size = len(value)
     classes = value.translate(_CLASSES)
@@ -243,7 +244,7 @@ def value_features(value: str) -> list[str]:
         found.append("leet")
     if made(r"[(){}\[\]\\]").search(value):
         found.append("bracket")
-    return found
+    return tuple(found)
 
 
 _FORMS = (
@@ -282,7 +283,7 @@ def features(line: str, candidate: Candidate, found_cues: list[Cue], before: str
         before: The kinds of cues of the last line before it that has words, then the character at its end.
     """
     start, end = candidate.start, candidate.end
-    found = value_features(line[start:end])
+    found = list(_value_features(line[start:end]))
     mask = found[0]
     left, right = line[max(0, start - _LEFT) : start], line[end : end + _RIGHT]
     words = made(_WORD).findall(left)

@@ -259,3 +259,15 @@ def test_the_beginnings_that_re2_finds_lose_no_match(text: str, monkeypatch: pyt
     quick = spoken._without_codes(spoken._without_said(text, {}), {})
     monkeypatch.setattr(spoken, "cleaned_at", lambda _, *given, **_more: cleaned(*given))
     assert quick == spoken._without_codes(spoken._without_said(text, {}), {}) != text
+
+
+def test_the_cues_of_several_spans_are_those_of_each() -> None:
+    line = "password, see (the token) / -p x, dbPassword: пароль, DB_PASS=1, words. more words, login (key, code) PIN"
+    begins = [0, *(place + 1 for place, sign in enumerate(line) if sign in cues.APART)]
+    spans = [(begin, begin + 7) for begin in begins[::2]]
+
+    def found(spans: list[tuple[int, int]]) -> list[tuple[str, int, int]]:
+        return [(cue.kind, cue.start, cue.end) for cue in cues.cues(line, spans)]
+
+    assert found(spans) == [each for span in spans for each in found([span])]
+    assert len(found(spans)) > 4
