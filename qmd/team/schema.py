@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent / "migrations"
 # The least version of the server, as ``server_version_num`` writes it.
 LEAST_SERVER = 150_000
+# The first that goes on looking where its index has found too few.
+LEAST_PGVECTOR = (0, 8)
 # The least version of a space that this program still reads and writes, and the least version of it that a program must
 # know which reads and writes what this one makes: two versions of the program use one space at the same time.
 OLDEST = 1
@@ -189,7 +191,15 @@ def _ensure_vector(connection: psycopg.Connection[Any]) -> str:
                 "the server has no pgvector", "install it on the server: https://github.com/pgvector/pgvector"
             ) from None
         found = vector_schema(connection)
+    row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
     assert found is not None
+    assert row is not None
+    if tuple(map(int, str(row[0]).split(".")[:2])) < LEAST_PGVECTOR:
+        least = ".".join(map(str, LEAST_PGVECTOR))
+        raise EngineMissing(
+            f"the server has pgvector {row[0]}, and {least} or later is needed",
+            "update it on the server, then: ALTER EXTENSION vector UPDATE",
+        )
     return found
 
 

@@ -195,6 +195,18 @@ def test_what_is_near_by_meaning_is_the_same_with_the_same_evidence(both: Both) 
     assert meant
 
 
+def test_more_hits_by_meaning_than_the_index_of_vectors_looks_at_once_are_found(both: Both) -> None:
+    space, shown = spaces.listed(both.searcher.connection)[0], list[set[str]]()
+    (vector,) = quantise(Bags().embed([_drawn(1)[0]]))
+    for team in (False, True):
+        ranking = Ranking(both.searcher, Filters(), 800, None, Meaning(space, lambda: vector, {}, 0.9, 800))
+        if team:
+            ranking.stores = [both.store.candidates(Filters(), 800)]
+        ranking.rank(_drawn(1)[0])
+        shown.append({hit.path for hit in ranking.hits(parts=False)})
+    assert shown[0] == shown[1] != set()
+
+
 def test_a_passage_whose_words_have_no_places_or_weighted_ones_ends_no_question(both: Both, postgres: Server) -> None:
     space = postgres.space("mira", "leo")
     with open_writer(space.engine("mira"), 10) as mira:

@@ -449,6 +449,17 @@ def test_a_space_that_needs_a_newer_program_says_so(space: Space) -> None:
         schema.migrate(admin, space.name, REDACTION)
 
 
+def test_an_older_pgvector_makes_no_space(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "LEAST_PGVECTOR", (99, 0))
+    place = postgres.database()
+    with (
+        connection.connect(place.engine("ada"), 10) as ada,
+        pytest.raises(EngineMissing, match=r"99\.0 or later is needed"),
+    ):
+        schema.migrate(ada, "team", REDACTION)
+    place.drop()
+
+
 def test_a_role_without_the_right_makes_no_space(postgres: Server) -> None:
     place = postgres.database("mira")
     with connection.connect(place.engine("mira"), 10) as mira, pytest.raises(BadInput, match="may not make the space"):
