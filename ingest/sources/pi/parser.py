@@ -11,6 +11,7 @@ default places are ``~/.pi/agent/sessions/--<folder>--/<time>_<id>.jsonl`` (Pi's
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from os.path import abspath, basename, expanduser, join
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,9 @@ _DIRECTIVE = re.compile(r"\A\s*(?:\[\[\s*(?:reply_to_current|reply_to:[^\]\n]{1,
 _MIRROR, _MODELS = "delivery-mirror", frozenset(("delivery-mirror", "gateway-injected"))
 _OTHER = {PI: OPENCLAW, OPENCLAW: PI}
 _FOLDERS = (".openclaw", ".clawdbot", ".moltbot", ".moldbot")
+# Other folders have these names, too (/home/pi): each tool's own has one of ``_INNER`` in it.
 _COPIES = {"pi": PI, **dict.fromkeys((folder.removeprefix(".") for folder in _FOLDERS), OPENCLAW)}
+_INNER = ("agent", "agents", "sessions")
 # Tools that only OpenClaw has, as Pi has others (read, bash, edit, write, grep, find, ls).
 _TOOLS = frozenset("exec process session_status subagents memory_search memory_get".split())
 
@@ -324,7 +327,8 @@ def _owner(path: str, raw: RawStore, unit: str, written_by: set[str]) -> str:
     if stem.endswith(f"_{unit}") and stem[:4].isdigit():
         return PI
     # Whoever copies ~/.openclaw often leaves the dot out.
-    return next((_COPIES[folder] for folder in reversed(folders) if folder in _COPIES), "")
+    pairs = list(pairwise(folders))
+    return next((_COPIES[outer] for outer, inner in reversed(pairs) if outer in _COPIES and inner in _INNER), "")
 
 
 def _innermost(path: str, folders: dict[str, list[str]]) -> str:

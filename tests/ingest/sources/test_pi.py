@@ -171,9 +171,10 @@ WHOSE = [
     (plain, f"{ID}-topic-42.jsonl", "openclaw"),
     (snapshot, f"2026-04-28T09-00-00-000Z_{ID}.jsonl", "openclaw"),
     (ran, "exported.jsonl", "openclaw"),
-    (plain, "pi/openclaw/full.jsonl", "openclaw"),
-    (plain, "openclaw/pi/full.jsonl", "pi"),
-    (typed, "openclaw/full.jsonl", "pi"),
+    (plain, "pi/openclaw/sessions/full.jsonl", "openclaw"),
+    (plain, "openclaw/agents/pi/agent/sessions/full.jsonl", "pi"),
+    (plain, "home/pi/openclaw/agents/full.jsonl", "openclaw"),
+    (typed, "openclaw/sessions/full.jsonl", "pi"),
 ]
 
 
@@ -190,11 +191,12 @@ def test_a_transcript_is_one_tools_whichever_source_is_run_over_its_folder(
     assert ledgers[other].failed_files == 0
 
 
+@pytest.mark.parametrize("folder", ["from", "home/pi/export", "srv/openclaw"])
 @pytest.mark.parametrize("order", [("pi", "openclaw"), ("openclaw", "pi")], ids=["pi first", "openclaw first"])
 def test_a_transcript_that_could_be_either_tools_is_the_first_ones(
-    home: Home, tmp_path: Path, order: tuple[str, str]
+    home: Home, tmp_path: Path, order: tuple[str, str], folder: str
 ) -> None:
-    place = plain().save(tmp_path / "from" / "full.jsonl").parent
+    place = plain().save(tmp_path / folder / "full.jsonl").parent
     for _ in range(2):
         for source in order:
             ingest(home, place, source)
