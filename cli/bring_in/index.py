@@ -190,7 +190,7 @@ def _nothing_found(report: dict[str, Any], roots: list[str]) -> dict[str, str]:
         source = registry.source(name)
         names = source.patterns or (() if source.is_collector else tuple(f"*{ending}" for ending in source.suffixes))
         reasons = "; ".join(f"{count} × {reason}" for reason, count in ledger["skipped"].items())
-        why = reasons or (f"no file is in its place and called {', '.join(names)}" if names else "")
+        why = reasons or (f"no file there matches: {', '.join(names)}" if names else "")
         places = printable(": ".join(filter(None, (", ".join(shown(roots)), why))))
         found[name] = f"found nothing of {name} to read at {places}; --source names what lies there"
     return found

@@ -80,13 +80,11 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
     done = brain("index", "--source", "claude", "--from", str(tmp_path / "empty"))
     assert done.returncode == 0
     assert f"found nothing of claude to read at {tmp_path / 'empty'}" in done.stderr
-    assert "no file is in its place and called *.jsonl" in done.stderr
+    assert "no file there matches: *.jsonl" in done.stderr
     done = brain("index", "--source", "cline", "--from", str(tmp_path / "empty"), "--json")
     assert done.returncode == 0
     said = json.loads(done.stdout)["found_nothing"]["cline"]
-    assert said.startswith(
-        f"found nothing of cline to read at {tmp_path / 'empty'}: no file is in its place and called ui_"
-    )
+    assert said.startswith(f"found nothing of cline to read at {tmp_path / 'empty'}: no file there matches: ui_")
     (tmp_path / "other.jsonl").write_text('{"type": "song"}\n')
     done = brain("index", "--source", "goose", "--from", str(tmp_path / "other.jsonl"), "--json")
     assert ": 1 × not a Goose session;" in json.loads(done.stdout)["found_nothing"]["goose"]
@@ -97,6 +95,21 @@ def test_a_place_without_anything_of_the_source_is_said_to_be_one(home: Home, tm
     assert "a folder of repositories" in done.stderr
     done = brain("index", "--source", "claude", "--from", str(page))
     assert (done.returncode, done.stderr.count("brain: ")) == (64, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "named", "not_named"),
+    [("openclaw", ["*.jsonl", "*-agent.sqlite"], ["*.sqlite", "*.zst"]), ("bookmarks", ["bookmarks*.htm"], [])],
+)
+def test_the_names_that_were_looked_for_are_those_that_the_source_reads(
+    home: Home, tmp_path: Path, brain: Brain, source: str, named: list[str], not_named: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    done = brain("index", "--source", source, "--from", str(tmp_path / "empty"), "--json")
+    sentence = json.loads(done.stdout)["found_nothing"][source]
+    names = sentence.partition("matches: ")[2].partition(";")[0].split(", ")
+    assert set(named) <= set(names)
+    assert set(names).isdisjoint(not_named)
 
 
 @pytest.mark.parametrize("source", ["claude", "codex", "gemini", "pi", "opencode", "amp", "shell"])

@@ -27,7 +27,7 @@ class Bookmarks(Paged):
     """Bookmarks by the month in which they were made."""
 
     name = "bookmarks"
-    patterns = ("Bookmarks", "places.sqlite", "Bookmarks.plist", "bookmarks*.html")
+    patterns = ("Bookmarks", "places.sqlite", "Bookmarks.plist", "bookmarks*.html", "bookmarks*.htm")
     prefix = "bookmarks__"
     judged_by = ("chrome",)
     suffixes = (".html", ".htm")

@@ -28,6 +28,7 @@ class OpenClaw(Source):
     name = "openclaw"
     prefix = "openclaw__"
     suffixes = (".jsonl", ".sqlite", ".zst")
+    patterns = ("*.jsonl", "*.jsonl.*", "*-agent.sqlite")
     roots = ROOTS["openclaw"]
 
     def wants(self, name: str) -> bool:
