@@ -52,7 +52,11 @@ def read(home: Home) -> dict[str, dict[str, dict[str, Any]]]:
             for place, details in places.items():
                 _check(kind, place, details)
     except (IsADirectoryError, ValueError, AttributeError, TypeError, RecursionError) as error:
-        fix = f"mv {quote(path)} {quote(path)}.damaged; brain install --auto, which finds what is there"
+        fix = (
+            f"mv {quote(path)} {quote(path)}.damaged; brain install --auto; then repeat what you had of"
+            " `brain install AGENT`, `brain skills install`, `brain completion install` and `brain schedule install`."
+            " The edited files' former bytes are lost: `brain uninstall` removes Brain's entries alone"
+        )
         raise EngineMissing(f"{path} is damaged: {error}", fix) from error
     return record
 

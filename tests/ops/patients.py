@@ -18,7 +18,7 @@ _OF_THE_MACHINE = (engine.starts, engine.processes)
 
 
 def examine(home: Home, **options: Any) -> dict[str, Any]:
-    """What the doctor finds in a home, without the checks of the machine."""
+    """Return the doctor's report of a home, without the checks of the machine."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(doctor, "CHECKS", [check for check in doctor.CHECKS if check not in _OF_THE_MACHINE])
         return doctor.examine(home, os.environ, **{"wedge": False, **options})

@@ -62,7 +62,7 @@ def damage(home: Home, data: bytes) -> Path:
 
 
 @pytest.mark.parametrize("data", DAMAGED, ids=lambda data: repr(data[:40]))
-def test_a_damaged_record_is_named_and_never_taken_for_an_empty_one(home: Home, data: bytes) -> None:
+def test_a_damaged_record_is_named_and_does_not_count_as_empty(home: Home, data: bytes) -> None:
     path = damage(home, data)
     with pytest.raises(EngineMissing, match=f"^{path} is damaged") as caught:
         installed.read(home)
@@ -118,6 +118,8 @@ def test_every_command_that_reads_a_damaged_record_ends_with_65_and_a_fix(
     assert (done.returncode, answer["error"]) == (65, "qmd_missing"), answer
     assert str(path) in answer["message"]
     assert answer["fix"].startswith("mv ")
+    for part in ("brain completion install", "brain schedule install", "former bytes are lost"):
+        assert part in answer["fix"]
     assert path.read_bytes() == b"{"
     assert {each: each.read_bytes() for each in user_with_agents.rglob("*") if each.is_file()} == before
 
