@@ -34,7 +34,7 @@ host all all 127.0.0.1/32 scram-sha-256
 """
 _TEMPLATE = "brain_template"
 ADMIN = "ada"
-# A process beside each that uses a server: its standard input ends when that process does, by a signal as well, and has
+# A process for each that uses a server: its standard input ends when that process does, by a signal as well, and has
 # a byte in it if the server was closed.
 _WATCH = """
 import sys

@@ -45,7 +45,7 @@ _WRITTEN_SIGNS = {
 # would take a tenth of the time of `brain index`.
 _NEAR_MOST = 1 << 11
 
-# The kinds of patterns with an automaton of their own. That of all others tells as well what is rewritten first.
+# The kinds of patterns with an automaton of their own. That of all others also shows what is rewritten first.
 _ALONE = ("words", "named")
 _OTHERS = ("others", "written")
 

@@ -398,7 +398,7 @@ def _of_line(line: str, last: str) -> Iterator[tuple[int, int, list[str], str]]:
 
 
 def _is_public(line: str, start: int) -> bool:
-    """Return True if what stands before a candidate calls it a public key or the sum of a file."""
+    """Return True if the text before a candidate calls it a public key or the sum of a file."""
     if made(_PUBLIC).search(line, max(0, start - _PUBLIC_MOST), start):
         return True
     return line[start - 1 : start] in "= \t:" and made(_SUM).search(line, max(0, start - _LEFT), start) is not None

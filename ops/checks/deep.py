@@ -117,7 +117,7 @@ def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
 
 
 def _describe(home: Home, scratch: Home, source: str) -> None:
-    """Tell ``scratch`` what sessions say of the subagents that they started: a sample may lack the sessions."""
+    """Note in ``scratch`` what sessions say of the subagents that they started: a sample may lack the sessions."""
     changes = known.Changes()
     changes.links = _links(home, source)
     state = known.State(scratch)
