@@ -11,6 +11,7 @@ from core.redaction.looks import (
     is_chosen,
     is_drawn,
     is_filler,
+    is_invented,
     is_key,
     is_phrase,
     is_plain_word,
@@ -101,7 +102,7 @@ def _said(match: re.Match[str]) -> Cut | None:
     else:
         value = value.rstrip(".,:)]*_")
         found = is_chosen(value, plain=bool(match["colon"]), odd_signs="/_:") or is_worded(value)
-        found = found or is_plain_word(value)
+        found = found or is_plain_word(value) or ("_" in value and is_invented(value))
     return first(match, "password" if found else "", len(value))
 
 
