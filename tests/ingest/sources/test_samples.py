@@ -69,11 +69,11 @@ def test_every_document_is_well_formed_and_free_of_the_machine_it_was_made_on(
             assert f"\n{mark}" not in body, name
 
 
-@pytest.mark.long
+@pytest.mark.parametrize("folder", ["claude-fragments", pytest.param("claude", marks=pytest.mark.long)])
 def test_any_order_of_files_and_runs_gives_the_same_bytes(
-    sampled: dict[str, tuple[Home, Ledger]], shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sampled: dict[str, tuple[Home, Ledger]], shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    place = shared / "samples/claude"
+    place = shared / "samples" / folder
     shuffled = Home(str(tmp_path / "shuffled"))
     shuffled.make()
     files = [path for path in place.rglob("*.jsonl") if path.is_file()]
@@ -81,16 +81,16 @@ def test_any_order_of_files_and_runs_gives_the_same_bytes(
     monkeypatch.setenv("TZ", "Pacific/Auckland")
     time.tzset()
     for start in range(0, len(files), 32):
-        folder = tmp_path / f"layout-{start}"
-        folder.mkdir()
+        layout = tmp_path / f"layout-{start}"
+        layout.mkdir()
         for number, path in enumerate(files[start : start + 32]):
-            deep = folder / str(number)
+            deep = layout / str(number)
             deep.mkdir()
             shutil.copyfile(path, deep / path.name)
-        ingest(shuffled, folder)
+        ingest(shuffled, layout)
     monkeypatch.undo()
     time.tzset()
-    assert corpus(shuffled) == corpus(sampled["claude"][0])
+    assert corpus(shuffled) == corpus(sampled[folder][0])
 
 
 def test_a_growing_session_ends_as_its_longest_copy_alone(
