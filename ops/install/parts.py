@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.files import read_or_none
 from core.home import shipped
-from core.version import VERSION
 from ops.install import program
 from ops.install.forms import Part
 
@@ -120,8 +119,12 @@ def _hook_file(home: Home, wiring: Wiring) -> str:
 
 
 def _manifest(home: Home, _: Wiring) -> str:
-    """Return the manifest of a plugin (https://open-plugins.com). Its description names the home that it serves."""
-    found = {"name": "brain", "version": VERSION, "description": f"Hooks of Brain, for the memory in {home.root}"}
+    """Return the manifest of a plugin. Its description names the home that it serves.
+
+    The version is optional (https://open-plugins.com, crates/goose/src/plugins/formats/open_plugins.rs). It is left
+    out, as the file would otherwise be outdated after each release.
+    """
+    found = {"name": "brain", "description": f"Hooks of Brain, for the memory in {home.root}"}
     return json.dumps(found, indent=2) + "\n"
 
 
