@@ -11,7 +11,7 @@ import re
 from os.path import isabs, join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BrainError, Internal
+from core.errors import BrainError, EngineMissing
 from core.files import read_or_none, remove_temporary, write_atomic
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ class State:
     )  # fmt: skip
 
     def __init__(self, home: Home) -> None:
-        """Read the file; without one, everything is empty. Raises Internal if it is damaged."""
+        """Read the file; without one, everything is empty. Raises EngineMissing if it is damaged."""
         self._path = join(home.state, FILE)
         try:
             data = read_or_none(self._path)
             held: dict[str, Any] = {} if data is None else json.loads(data)
             _check(held)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Internal(
+            raise EngineMissing(
                 f"{self._path} is damaged: {error}",
                 f"take it out of a backup: tar --zstd -xf FILE -C {home.root} state/{FILE}; where none has it: mv"
                 f" {self._path} {self._path}.damaged; brain sync --remote URL --as NAME, by which other machines'"

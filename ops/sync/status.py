@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def status(home: Home, config: Config, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the envelope of ``brain sync --status --json``.
 
-    ``waiting``: documents here that changed after the last commit, or all if that was not pushed. Raises Internal,
-    Damaged, EngineMissing if there is no git, and OSError.
+    ``waiting``: documents here that changed after the last commit, or all if that was not pushed. Raises EngineMissing
+    if the state is damaged or there is no git, Damaged, and OSError.
     """
     state = State(home)
     now = clock.now()

@@ -7,7 +7,7 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING, Any
 
-from core.errors import Internal
+from core.errors import EngineMissing
 from core.files import FileLock, read_or_none, write_atomic
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class State:
     __slots__ = ("_path", "device", "forget", "pushed_at")
 
     def __init__(self, home: Home) -> None:
-        """Read the file; without one, the machine gets a name. Raises Internal if it is damaged."""
+        """Read the file; without one, the machine gets a name. Raises EngineMissing if it is damaged."""
         self._path = join(home.state, FILE)
         try:
             data = read_or_none(self._path)
@@ -38,7 +38,7 @@ class State:
             self.pushed_at = int(held.get("pushed_at") or 0)
             self.forget = [(str(collection), str(path)) for collection, path in held.get("forget") or []]
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Internal(
+            raise EngineMissing(
                 f"{self._path} is damaged: {error}",
                 f"mv {self._path} {self._path}.damaged; then: brain team push, which looks for what it knew",
             ) from error

@@ -11,7 +11,7 @@ import pytest
 
 import brain
 from core.config import load
-from core.errors import Internal
+from core.errors import EngineMissing, Internal
 from core.home import Home
 from ingest import forgetting
 from ingest.collector import Options
@@ -90,7 +90,7 @@ def test_a_damaged_state_of_other_machines_is_not_an_empty_one(home: Home, data:
     home.make()
     path = Path(home.state, "sync.json")
     path.write_bytes(data)
-    with pytest.raises(Internal, match=r"sync\.json is damaged") as failure:
+    with pytest.raises(EngineMissing, match=r"sync\.json is damaged") as failure:
         State(home)
     assert "out of a backup" in failure.value.fix
     assert list(findings(home)) == ["sync-state"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core import git as core_git
-from core.errors import BadInput, Internal, Refused
+from core.errors import BadInput, EngineMissing, Refused
 from core.tombstones import Tombstones
 from ops.sync import git, pull, sync
 from ops.sync.git import Repository
@@ -244,8 +244,9 @@ _STATES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("held", _STATES, ids=str)
 def test_settings_that_sync_does_not_write_are_damaged(one: Machine, held: dict[str, Any]) -> None:
     Path(one.home.state, "sync.json").write_text(json.dumps({"schema": 1, **held}))
-    with pytest.raises(Internal) as damaged:
+    with pytest.raises(EngineMissing) as damaged:
         one.sync()
+    assert damaged.value.code == 65
     assert "sync.json is damaged" in damaged.value.message
     assert not os.path.exists("ran")
 

@@ -104,7 +104,7 @@ def test_status_and_leaving_name_a_damaged_state_and_joining_does_not_need_it(
     env = {"BRAIN_HOME": mira.home.root}
     for words in (("status",), ("leave", "--yes"), ("push",)):
         done = brain("team", *words, "--json", env=env)
-        assert done.returncode == 99
+        assert done.returncode == 65
         assert "team.json is damaged" in json.loads(done.stdout)["message"]
     # Who could not leave is still a member.
     assert brain("team", "members", "--json", env=env).returncode == 0
