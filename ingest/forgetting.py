@@ -230,7 +230,7 @@ def _from_state(home: Home, source: str, held: Held) -> None:
         connection.set_busy_timeout(30_000)
         connection.execute("pragma secure_delete=on").fetchall()
         with connection:
-            for table in ("units", "members", "links"):
+            for table in ("units", "members", "links", "outdated"):
                 connection.executemany(
                     f"delete from {table} where source = ? and unit = ?", [(source, unit) for unit in held.units]
                 )

@@ -18,6 +18,7 @@ from core.home import Home
 from ingest import forgetting
 from ingest.archive import archive, resuming
 from ingest.archive.keeping import STATES
+from ingest.pipeline.state import State
 from qmd.index.store import open_index
 from runtime.asking import envelope
 from runtime.asking.documents import Selection
@@ -91,6 +92,18 @@ def test_what_parsers_knew_of_sessions_is_gone(home: Home, folder: Path, monkeyp
     assert any(PHRASE.encode() in path.read_bytes() for path in states.rglob("*") if path.is_file())
     assert gone(home, PHRASE).left == []
     assert not states.exists()
+
+
+def test_a_session_that_awaits_another_parser_is_forgotten_there_too(home: Home, folder: Path) -> None:
+    run(home)
+    state = State(home)
+    state.expire("claude", policy="another")
+    assert {SESSION, OTHER} < state.outdated("claude")
+    state.close()
+    assert gone(home, PHRASE).left == []
+    state = State(home)
+    assert state.outdated("claude") == {OTHER}
+    state.close()
 
 
 def test_case_does_not_matter(home: Home, folder: Path) -> None:
