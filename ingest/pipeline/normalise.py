@@ -147,7 +147,7 @@ class Normaliser:
             self._keeping.withhold(reading)
             self._ledger.bytes += reading.consumed
             before = self._owned.get(path, set())
-            if reading.taken:
+            if reading.taken or self._leaves_nothing(reading, before):
                 # Content after the damage of a database may still be there; documents from before a rule stay.
                 gone = before - reading.taken - reading.excluded if reading.failed is None else set()
                 self._ledger.kept += len((before & reading.excluded) - reading.taken)
@@ -172,6 +172,16 @@ class Normaliser:
             self._waiting = [reading for reading in self._waiting if not self._settled(reading)]
             for reading in settled:
                 self._row(reading)
+
+    def _leaves_nothing(self, reading: Reading, before: set[str]) -> bool:
+        """Return True if a file has nothing any more because a changed policy drops it, not because it was emptied."""
+        return bool(
+            self._source.judged_by
+            and before
+            and reading.dropped
+            and reading.failed is None
+            and all(map(self._may_lose, before))
+        )
 
     def _leave_histories(self, unit: str, part: Any) -> None:
         """Let a session that has a transcript now be made of that alone."""

@@ -326,6 +326,25 @@ def test_a_policy_is_followed_in_files_that_the_first_run_after_the_change_did_n
     assert (ledger.ingested, ledger.unchanged) == (0, 2)
 
 
+def test_a_file_of_which_a_changed_policy_leaves_nothing_loses_its_document(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a")))
+    run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+    assert documents(home)
+    browsing(home, "{deny: [example.com]}")
+    assert run(home, "bookmarks", [str(tmp_path)], trust_stat=True).removed == 1
+    assert documents(home) == {}
+
+
+def test_a_file_that_lost_all_its_bookmarks_keeps_its_document(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a")))
+    run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+    before = documents(home)
+    (tmp_path / "Bookmarks").write_text(chrome())
+    browsing(home, "{deny: [example.net]}")
+    run(home, "bookmarks", [str(tmp_path)], trust_stat=True)
+    assert documents(home) == before
+
+
 def test_a_domain_that_is_denied_later_leaves_the_documents(home: Home, tmp_path: Path) -> None:
     (tmp_path / "Bookmarks").write_text(chrome(mark("https://example.com/a"), mark("https://example.net/b")))
     ingest(home, "bookmarks", tmp_path)
