@@ -562,9 +562,17 @@ class Ranking:
         """Return (collection, month, how many, *fields) of all candidates (``catalogue.facets``). Raises apsw.Error."""
         return list(catalogue.facets(self._searcher.connection, self._filters, self.ranked(), fields))
 
-    def hits(self, *, parts: bool) -> list[Hit]:
-        """Return the best documents that the filters let through, with the ``parts`` of their scores."""
-        ranked, limit = self.ranked(), self._limit
+    @property
+    def has_all(self) -> bool:
+        """Whether every document with a telling word of the question is a candidate."""
+        return len(self.scored) < scoring.NOMINATED_DOCUMENTS
+
+    def hits(self, *, parts: bool, limit: int = 0) -> list[Hit]:
+        """Return the best documents that the filters let through, with the ``parts`` of their scores.
+
+        ``limit``: so many of the candidates, where more are wanted than were searched for.
+        """
+        ranked, limit = self.ranked(), limit or self._limit
         found: list[Hit] = []
         # Documents that the filters leave out were not nominated, except through a content they share.
         for start in range(0, len(ranked), limit):

@@ -32,8 +32,7 @@ def arrange(asker: Asker, inquiry: Inquiry) -> None:
     """Rerank, demote synthetic hits, put superseded entries below their successors, unite twins."""
     has_synthetic = any(map(_is_synthetic, inquiry.hits))
     if has_synthetic:
-        # They must not displace the others.
-        asker.search(inquiry, _SYNTHETIC_CANDIDATES + inquiry.wanted)
+        _look_further(asker, inquiry)
     if inquiry.reranking is not None:
         found = inquiry.reranking.apply(inquiry.question, inquiry.hits, inquiry.deadline.left())
         inquiry.hits, inquiry.reranked = found
@@ -43,6 +42,17 @@ def arrange(asker: Asker, inquiry: Inquiry) -> None:
     if any("superseded_by" in hit.fields for hit in inquiry.hits):
         inquiry.hits = below_successors(asker.connection, inquiry.hits)
     unite_twins(asker, inquiry)
+
+
+def _look_further(asker: Asker, inquiry: Inquiry) -> None:
+    """Take more hits, so that synthetic ones do not displace others; search again if the candidates are too few."""
+    limit = _SYNTHETIC_CANDIDATES + inquiry.wanted
+    ranking = asker.open_searcher().last
+    if ranking is not None:
+        inquiry.hits = ranking.hits(parts=inquiry.shows_parts, limit=limit)
+        if ranking.has_all or sum(not _is_synthetic(hit) for hit in inquiry.hits) >= inquiry.wanted:
+            return
+    asker.search(inquiry, limit)
 
 
 def demote_synthetic(hits: list[Hit]) -> None:

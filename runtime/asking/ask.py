@@ -161,7 +161,7 @@ class Asker:
 
         If the vectors are damaged, the words answer alone.
         """
-        searcher, request = self.open_searcher(), inquiry.request
+        searcher = self.open_searcher()
         if inquiry.mode == "time":
             from runtime.asking import chronology
 
@@ -181,7 +181,7 @@ class Asker:
                 boost=inquiry.boost,
                 drop=inquiry.span.phrase if inquiry.span is not None else "",
                 meaning=inquiry.meaning,
-                parts=request.explain or inquiry.boost is not None,
+                parts=inquiry.shows_parts,
             )
         except _DAMAGED:
             if inquiry.meaning is None:
@@ -270,6 +270,11 @@ class Inquiry:
         self.no_day, self.abstained, self.reranks = "", False, False
         self.span = self.boost = self.meaning = self.days = None
         self.evidence = self.chance = self.reranking = self.reranked = None
+
+    @property
+    def shows_parts(self) -> bool:
+        """Whether each hit lists what its score is made of."""
+        return self.request.explain or self.boost is not None
 
 
 # Before the index is read.

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from core import clock
+from qmd.search.search import Hit, Searcher
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
@@ -18,6 +22,26 @@ def test_it_ranks_below_human_work(shelf: Shelf) -> None:
     assert hits[0]["uri"] == "qmd://brain/human.md"
     assert len(hits) == 3
     assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize(("machines", "people", "searches"), [(6, 9, 1), (6, 2, 1), (40, 1, 2)])
+def test_a_second_search_ranks_it_below_human_work_where_the_candidates_are_too_few(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, machines: int, people: int, searches: int
+) -> None:
+    now, asked, search = clock.now(), list[str](), Searcher.search
+    for number in range(machines):
+        shelf.put("brain", f"m{number}.md", "the gannet dives, the gannet dives", date=now, synthetic=True)
+    for number in range(people):
+        shelf.put("brain", f"h{number}.md", f"the gannet dives and other matters of day {number}", date=now)
+
+    def counted(self: Searcher, question: str, **options: Any) -> list[Hit]:
+        asked.append(question)
+        return search(self, question, **options)
+
+    monkeypatch.setattr(Searcher, "search", counted)
+    hits = shelf.ask("gannet dives", limit=3)["hits"]
+    assert ["/h" in hit["uri"] for hit in hits] == [number < people for number in range(3)]
+    assert len(asked) == searches
 
 
 def test_it_comes_after_human_work_in_a_walk_through_the_days(shelf: Shelf) -> None:
