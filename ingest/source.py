@@ -59,10 +59,8 @@ class Source:
     transcript_folders: tuple[str, ...] = ()
     companion_names: tuple[str, ...] = ()
     resume = ("", "")
-    # How its files are called, for people: patterns of names. Without any, the endings say it.
-    patterns: tuple[str, ...] = ()
-    # The sections of ``sources`` in collections.yml that decide what is kept of its files.
-    judged_by: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()  # of its files' names, for people, where the endings say too little
+    judged_by: tuple[str, ...] = ()  # the sections of ``sources`` in collections.yml that decide what is kept
     # True if ``pieces`` needs the whole file: an earlier line may name the session of a line.
     pieces_need_whole = False
     # True if a unit is a day or a file that goes on growing, not a session.

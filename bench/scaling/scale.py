@@ -19,7 +19,7 @@ from bench.asking.warm import serving
 from bench.measure import DATA, Failed, Run, environment, floor, median, percentile, program, run
 from bench.postgres import Server, Space
 from bench.report import Report, Row, megabytes, ms
-from bench.scaling import copies, sessions
+from bench.scaling import sessions, team_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ def _postgres(report: Report, questions: Sequence[str], rounds: int, times: int)
         yield from _of_server("PostgreSQL", space, log, environ, questions, rounds)
         if times > 1:
             with space.superuser() as root:
-                copies.multiply(root, times)
+                team_copies.multiply(root, times)
             yield from _of_server(f"PostgreSQL, rows × {times}", space, log, environ, questions, rounds)
     finally:
         server.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # Sources, in ``ingest``, have tables of their own, and so has a team's server.
 ROOMS = ("core", "qmd", "runtime", "web", "tui", "cli", "ops", "evals", "bench")
-SERVER = re.compile(r"/team(?:_demo)?(?:/|\.py)")
+SERVER = re.compile(r"/team(?:_demo|_copies)?(?:/|\.py)")
 SOURCES = [ROOT / "brain.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
 TABLES = re.compile(r"\b(?:from|join|into|update)\s+(?:main\.)?(?:documents|content|brain_facts)\b", re.IGNORECASE)
 
