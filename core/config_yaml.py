@@ -227,6 +227,8 @@ _SECTIONS = (
         "editor_uri",
     ),
 )
+# What to write where a section is a word by mistake.
+_FIXES = {"serve": "whether questions use `brain serve` is said by: ask: {serve: off}"}
 # The configuration is copied into the index and into its cache: no place for a key. Section → the variables to export.
 _SECRETS = {
     "embedding": "OPENAI_API_KEY, GEMINI_API_KEY",
@@ -284,7 +286,7 @@ def parse(path: str) -> dict[str, Any]:
             raise BadInput(f"{path}: {name!r} is no collection name", "use letters, digits, `-` and `_`")
         _check(path, f"collection {name!r}", _mapping(path, f"collection {name!r}", entry), COLLECTION)
     for section in _RULES:
-        check(path, section, _mapping(path, f"`{section}:`", data.get(section) or None))
+        check(path, section, _mapping(path, f"`{section}:`", data.get(section), _FIXES.get(section, "")))
     named = _mapping(path, "`engine:`", data.get("engine"))
     if named and not (named.get("dsn") and named.get("space")):
         raise BadInput(f"{path}: engine: dsn and space belong together", "brain team join --help")
@@ -332,12 +334,12 @@ def _check(
             raise BadInput(f"{path}: {where}: {key} must {rule.expected}", rule.fix or f"edit {path}")
 
 
-def _mapping(path: str, where: str, entry: object) -> dict[str, Any]:
+def _mapping(path: str, where: str, entry: object, fix: str = "") -> dict[str, Any]:
     """Return ``entry``, {} for None. Raises BadInput if it is no mapping."""
     if entry is None:
         return {}
     if not isinstance(entry, dict):
-        raise BadInput(f"{path}: {where} must be a mapping", f"edit {path}")
+        raise BadInput(f"{path}: {where} must be a mapping", fix or f"edit {path}")
     return entry
 
 

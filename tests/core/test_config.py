@@ -189,6 +189,8 @@ def test_a_home_that_does_not_exist_answers_and_stays_so(tmp_path: Path) -> None
         ("collections: {a: {quota: .nan}}\n", "quota must lie in"),
         ("collections: {a: {quota: 1.1}}\n", "quota must lie in"),
         ("collections: {a: }\nask: [5]\n", "`ask:` must be a mapping"),
+        ("collections: {a: }\nserve: off\n", "`serve:` must be a mapping"),
+        ("collections: {a: }\ntelemetry: 0\n", "`telemetry:` must be a mapping"),
         ("collections: {a: }\nask: {timeout_s: soon}\n", "timeout_s must be a number"),
         ("collections: {a: }\nask: {timeout_s: -1}\n", "timeout_s must be a number"),
         ("collections: {a: }\nask: {timeout_s: .nan}\n", "timeout_s must be a number"),
