@@ -228,7 +228,7 @@ _SECTIONS = (
     ),
 )
 # What to write where a section is a word by mistake.
-_FIXES = {"serve": "whether questions use `brain serve` is said by: ask: {serve: off}"}
+_FIXES = {"serve": "so that questions use no `brain serve`: ask: {serve: off}"}
 # The configuration is copied into the index and into its cache: no place for a key. Section → the variables to export.
 _SECRETS = {
     "embedding": "OPENAI_API_KEY, GEMINI_API_KEY",
@@ -294,7 +294,7 @@ def parse(path: str) -> dict[str, Any]:
         where = f"source {name!r}"
         rules = _OF_SOURCES.get(name, {})
         _check(path, where, _mapping(path, where, entry), {**SOURCE, **rules}, is_open=not rules)
-    for model, entry in _mapping(path, "`prices:`", data.get("prices") or None).items():
+    for model, entry in _mapping(path, "`prices:`", data.get("prices")).items():
         if not isinstance(model, str):
             raise BadInput(f"{path}: {model!r} under `prices:` is no model's name", f"write it in quotes: '{model}'")
         _check(path, f"price of {model!r}", _mapping(path, f"price of {model!r}", entry), PRICE)

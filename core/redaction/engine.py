@@ -43,5 +43,5 @@ def which(*patterns: str) -> Callable[[bytes], list[int]]:
         whole.Add(pattern.encode())
     whole.Compile()
     # The method around this one looks at the text's type first, which takes as long as a short text does.
-    found: Callable[[bytes], list[int]] = getattr(whole, "_set", whole).Match
+    found: Callable[[bytes], list[int]] = whole._set.Match
     return found

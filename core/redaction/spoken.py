@@ -204,18 +204,18 @@ _CODE_BEFORE = (
     rf"(?:[\w.'-]{{1,20}} ){{0,4}}?(?:{_NOUNS}|code|pin|passcode)|as (?:the )?(?:pin|passcode|otp))\b"
 )
 _CODE_BEFORE_HEADS = rf"(?:[A-Z]-)?(?:{_NUMBER})[*_\"'`]{{0,3}} [ia]s "
+_CODE_WITHIN_HEADS = r"(?:enter|use|type|input|with) (?:the )?(?:code )?"
 _CODE_WITHIN = (
-    r"(?i)\b(?:enter|use|type|input|with) (?:the )?(?:code )?(?P<value>[0-9]{5,8}|[0-9]{3}[ -][0-9]{3}"
+    rf"(?i)\b{_CODE_WITHIN_HEADS}(?P<value>[0-9]{{5,8}}|[0-9]{{3}}[ -][0-9]{{3}}"
     r"|[0-9]{2}-[0-9]{2}-[0-9]{2})"
     r"(?= (?:to|and) (?:confirm|verify|log ?in|sign ?in|authenticate|complete|reset|unlock|activate|approve|finish))"
 )
-_CODE_WITHIN_HEADS = r"(?:enter|use|type|input|with) (?:the )?(?:code )?[0-9]{2}"
+_RECOVERY_HEADS = r"(?:recovery|back-?up|rescue|emergency|scratch|reset) (?:code|key)"
 _RECOVERY = (
-    r"(?i)\b(?:recovery|back-?up|rescue|emergency|scratch|reset) (?:code|key)(?: (?:is|was|=))?[:=]?[ \t]{1,3}"
+    rf"(?i)\b{_RECOVERY_HEADS}(?: (?:is|was|=))?[:=]?[ \t]{{1,3}}"
     r"[*_\"'`(]{0,3}"
     r"(?P<value>(?-i:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,7}|[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,7}))(?![\w-])"
 )
-_RECOVERY_HEADS = r"(?:recovery|back-?up|rescue|emergency|scratch|reset) (?:code|key)"
 _COUNTED = (
     r"(?i)\s?(?:lines?|times|items|bytes|users|rows|char\w*|files|tests|errors|ms|sec\w*|min\w*|%|words|tokens"
     r"|[kmg]b|of)\b"
@@ -237,7 +237,7 @@ def _without_codes(text: str, counts: dict[str, int]) -> str:
     for heads, pattern in zip(_CODE_HEADS, _CODES, strict=True):
         text = cleaned_at(heads, pattern, _code, text, counts, numbered=True)
     text = cleaned_at(_CODE_BEFORE_HEADS, _CODE_BEFORE, _code, text, counts)
-    text = cleaned_at(_CODE_WITHIN_HEADS, _CODE_WITHIN, _code, text, counts)
+    text = cleaned_at(rf"{_CODE_WITHIN_HEADS}[0-9]{{2}}", _CODE_WITHIN, _code, text, counts)
     return cleaned_at(_RECOVERY_HEADS, _RECOVERY, _recovery, text, counts)
 
 

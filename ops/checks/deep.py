@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+from contextlib import closing
 from os.path import join
 from typing import TYPE_CHECKING
 
@@ -82,12 +83,9 @@ def _differing(home: Home, count: int, now: float, broken: set[str]) -> Iterator
 def _sample(home: Home, source: str, broken: set[str], count: int, draw: random.Random) -> dict[str, set[str]]:
     """Return document → raw files for up to ``count`` documents that the archive holds completely."""
     archived = set(archive.read(home, source)) - broken
-    state = known.State(home)
-    try:
+    with closing(known.State(home)) as state:
         rows = {row.name: row.unit for row in state.units(source).values()}
         members = state.members(source)
-    finally:
-        state.close()
     whole = sorted(name for name, unit in rows.items() if members.get(unit) and members[unit] <= archived)
     return {name: members[rows[name]] for name in draw.sample(whole, min(count, len(whole)))}
 
@@ -119,20 +117,10 @@ def _shelve(home: Home, scratch: Home, source: str, paths: set[str]) -> None:
 def _describe(home: Home, scratch: Home, source: str) -> None:
     """Note in ``scratch`` what sessions say of the subagents that they started: a sample may lack the sessions."""
     changes = known.Changes()
-    changes.links = _links(home, source)
-    state = known.State(scratch)
-    try:
+    with closing(known.State(home)) as state:
+        changes.links = state.links(source)
+    with closing(known.State(scratch)) as state:
         state.save(source, changes)
-    finally:
-        state.close()
-
-
-def _links(home: Home, source: str) -> dict[str, str]:
-    state = known.State(home)
-    try:
-        return state.links(source)
-    finally:
-        state.close()
 
 
 CHECKS = (archive_makes_the_corpus, answers_hold)

@@ -116,9 +116,9 @@ def _plugin(path: str, script: str, source: str) -> Wiring:
     return Wiring(RECALL, path, "file", (), "plugin", {"script": script, "source": source})
 
 
-def _hook_file(path: str, events: Mapping[str, str], **options: Any) -> Wiring:
+def _hook_file(path: str, events: Mapping[str, str]) -> Wiring:
     """Return a file of ours with hooks alone, in Claude Code's form: event → the words behind ``brain hook``."""
-    return Wiring(RECALL, path, "file", (), "hook_file", {"events": events, **options})
+    return Wiring(RECALL, path, "file", (), "hook_file", {"events": events})
 
 
 _NO_HOOKS = "no hook adds to a prompt: the agent asks by itself, by the skills and tools"

@@ -76,7 +76,9 @@ def _check(kind: str, place: str, details: object) -> None:
         return
     from ops.install.forms import from_record
 
-    for part in details["parts"] or [None]:
+    if not details["parts"]:
+        raise ValueError(f"the entry of {place} in {kind} has no part")
+    for part in details["parts"]:
         from_record(part)
     if len(details["undo"]) != 3 or not all(map(isinstance, details["undo"], (int, str, str))):
         raise ValueError(f"the entry of {place} in {kind} has no valid undo")

@@ -568,10 +568,7 @@ class Ranking:
         return len(self.scored) < scoring.NOMINATED_DOCUMENTS
 
     def hits(self, *, parts: bool, limit: int = 0) -> list[Hit]:
-        """Return the best documents that the filters let through, with the ``parts`` of their scores.
-
-        ``limit``: so many of the candidates, where more are wanted than were searched for.
-        """
+        """Return the best documents that filters let through, ``limit`` if given, with ``parts`` of their scores."""
         ranked, limit = self.ranked(), limit or self._limit
         found: list[Hit] = []
         # Documents that the filters leave out were not nominated, except through a content they share.
