@@ -17,7 +17,6 @@ from core.counting import counted
 from core.text import at_home, printable
 from runtime.asking.envelope import SCHEME
 from runtime.asking.wording import project, project_name
-from runtime.dates import dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,7 +118,7 @@ def named_day(day: str, now: int) -> str:
     """Return a local day (``YYYY-MM-DD``) for people: Today, Yesterday, or its date."""
     year, month, number = map(int, day.split("-"))
     noon = time.mktime((year, month, number, 12, 0, 0, 0, 0, -1))
-    passed = dates.day_of(now) - dates.day_of(int(noon))
+    passed = clock.day_of(now) - clock.day_of(int(noon))
     if passed in (0, 1):
         return ("Today", "Yesterday")[passed]
     return time.strftime("%A, %-d %B %Y", time.localtime(noon))

@@ -7,11 +7,11 @@ from os.path import join
 
 import apsw
 
+from core import clock
 from core.counting import counted
 from core.errors import BadInput, EngineMissing
 from qmd.index import catalogue
 from qmd.index.catalogue import Filters
-from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,11 +220,11 @@ def around_days(connection: apsw.Connection, filters: Filters) -> dict[str, Any]
     before = None if first is None else catalogue.last_end(connection, always, first)
     after = None if last is None else catalogue.first_date(connection, always, last)
     return {
-        "since": None if first is None else dates.day_iso(dates.day_of(first)),
-        "until": None if last is None else dates.day_iso(dates.day_of(last - 1)),
+        "since": None if first is None else clock.day_iso(clock.day_of(first)),
+        "until": None if last is None else clock.day_iso(clock.day_of(last - 1)),
         "documents": catalogue.count(connection, filters),
-        "before": None if before is None else dates.day_iso(dates.day_of(before)),
-        "after": None if after is None else dates.day_iso(dates.day_of(after)),
+        "before": None if before is None else clock.day_iso(clock.day_of(before)),
+        "after": None if after is None else clock.day_iso(clock.day_of(after)),
     }
 
 

@@ -49,7 +49,7 @@ def _look_further(asker: Asker, inquiry: Inquiry) -> None:
     limit = _SYNTHETIC_CANDIDATES + inquiry.wanted
     ranking = asker.open_searcher().last
     if ranking is not None:
-        inquiry.hits = ranking.hits(parts=inquiry.shows_parts, limit=limit)
+        inquiry.hits = ranking.hits(parts=inquiry.request.explain or inquiry.boost is not None, limit=limit)
         if ranking.has_all or sum(not _is_synthetic(hit) for hit in inquiry.hits) >= inquiry.wanted:
             return
     asker.search(inquiry, limit)

@@ -1,15 +1,14 @@
 """From a question to its envelope: an open index, and the steps that answer questions from it.
 
-Each step is a function over one `Inquiry` and the `Asker` that runs them: it reads fields and sets others. A table row
-names a step and the condition under which the step applies, so that a plain question passes by what it does not need.
-`Asker.ask` runs the three tables in order, before one deadline; those after ``PREPARE`` share one read transaction.
-
-Every question imports this module, so it imports nothing that a plain question does not need.
+`answer` lists the steps. Each is a function over one `Inquiry` and the `Asker` that runs them: it reads fields and sets
+others. A plain question passes by what it does not need, and this module imports nothing that such a question does
+without. All steps share one read transaction: what is nominated, scored and shown is one state of the index.
 """
 
 from __future__ import annotations
 
 import time
+from os.path import isdir
 
 import apsw
 
@@ -18,13 +17,12 @@ from qmd.index import catalogue, store
 from qmd.index.catalogue import Filters
 from runtime.asking import envelope
 from runtime.asking.envelope import Freshness
-from runtime.asking.request import MODES, echoed, project_glob, reranks, validate
+from runtime.asking.request import MODES, echoed, may_concern_time, project_glob, reranks, validate
 from runtime.asking.request import Request as Request
-from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, Protocol
 
     from core.config import Config
@@ -45,10 +43,6 @@ if TYPE_CHECKING:
         def path(self) -> str: ...
         def ask(self, question: str, request: Request) -> dict[str, Any]: ...
 
-    Step = Callable[["Asker", "Inquiry"], None]
-    Condition = Callable[["Inquiry"], bool]
-    # Steps in their order, each with the condition under which it applies (None: always).
-    Table = tuple[tuple[Condition | None, Step], ...]
 
 # From so many embedded documents on, comparing each vector takes longer than opening the index a second time.
 _MANY_EMBEDDED = 3_000
@@ -137,24 +131,17 @@ class Asker:
         self.connection.set_busy_timeout(wait_ms(timeout_s))
         try:
             with store.Deadline(self.connection, timeout_s) as self._deadline:
-                inquiry = Inquiry(question, request, self._deadline, Filters(self.config.asked, unnamed=""))
-                self._run(PREPARE, inquiry)
                 if self._second is not None:
                     self._second.deadline = self._deadline
+                inquiry = Inquiry(question, request, self._deadline, Filters(self.config.asked, unnamed=""))
                 with self.connection:
-                    self._run(SEARCH, inquiry)
-                    self._run(CONCLUDE, inquiry)
+                    answer(self, inquiry)
         except apsw.Error as error:
             failure = store.translate(error, self.home.index)
             if isinstance(failure, EngineTimeout):
                 failure.message = f"no answer within {timeout_s:g} s"
             raise failure from error
         return write_envelope(self, inquiry)
-
-    def _run(self, table: Table, inquiry: Inquiry) -> None:
-        for applies, step in table:
-            if applies is None or applies(inquiry):
-                step(self, inquiry)
 
     def search(self, inquiry: Inquiry, limit: int) -> None:
         """Find at most ``limit`` hits, and measure the evidence of the best. Raises apsw.Error.
@@ -173,16 +160,12 @@ class Asker:
             searcher.last = None
             inquiry.hits = lex.strict(self.connection, inquiry.question, limit, inquiry.filters)
             return
+        from qmd.search.search import Ranking
+
+        searcher.last = ranking = Ranking(searcher, inquiry.filters, limit, inquiry.boost, inquiry.meaning)
         try:
-            inquiry.hits = searcher.search(
-                inquiry.question,
-                limit=limit,
-                filters=inquiry.filters,
-                boost=inquiry.boost,
-                drop=inquiry.span.phrase if inquiry.span is not None else "",
-                meaning=inquiry.meaning,
-                parts=inquiry.shows_parts,
-            )
+            ranking.rank(inquiry.question, inquiry.span.phrase if inquiry.span is not None else "")
+            inquiry.hits = ranking.hits(parts=inquiry.request.explain or inquiry.boost is not None)
         except _DAMAGED:
             if inquiry.meaning is None:
                 raise
@@ -190,7 +173,7 @@ class Asker:
             inquiry.reason = f"{_LEXICAL}; not by meaning: the vectors are damaged (brain embed --force)"
             self.search(inquiry, limit)
         else:
-            inquiry.evidence = searcher.last.evidence if searcher.last is not None else None
+            inquiry.evidence = ranking.evidence
 
     def read_freshness(self) -> Freshness:
         """Return how far answers can be behind, as of the first question or the last ``refresh``."""
@@ -239,14 +222,20 @@ class Inquiry:
     """One question, and what the steps have found for its answer.
 
     ``mode`` is ``strict``, ``lex``, ``vec``, ``hybrid`` or ``time``; ``reason`` explains it. ``now`` is epoch seconds.
-    ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``twins`` has the other
-    representation of a hit by the hit's id. ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is
-    the report of the reranker, None if none was asked for. ``missing`` are rare words of the question that the best hit
-    lacks. ``validity`` has what still holds, by the hit's id.
+    ``wanted`` is how many hits are looked for, so that ``request.limit`` of them are shown. ``nearest`` are the best
+    hits of a question that nothing clearly answers. ``twins`` has the other representation of a hit by the hit's id.
+    ``evidence`` (0–1) is None if nothing is known about it. ``reranked`` is the report of the reranker, None if none
+    was asked for. ``missing`` are rare words of the question that the best hit lacks. ``validity`` has what still
+    holds, by the hit's id.
     """
 
     if TYPE_CHECKING:
         fresh: Freshness
+        hits: list[Hit]
+        nearest: list[Hit]
+        twins: dict[int, Hit]
+        validity: dict[int, dict[str, Any]]
+        missing: list[str]
         span: Span | None
         boost: DateBoost | None
         meaning: Meaning | None
@@ -259,71 +248,84 @@ class Inquiry:
     def __init__(self, question: str, request: Request, deadline: store.Deadline, filters: Filters) -> None:
         self.question, self.request, self.deadline, self.filters = question, request, deadline, filters
         self.started, self.now = time.perf_counter(), int(time.time())
-        self.mode, self.reason = "lex", _LEXICAL
-        self.wanted = request.limit
-        self.hits: list[Hit] = []
-        # The best hits of a question that nothing clearly answers.
-        self.nearest: list[Hit] = []
-        self.twins: dict[int, Hit] = {}
-        self.validity: dict[int, dict[str, Any]] = {}
-        self.missing: list[str] = []
-        self.no_day, self.abstained, self.reranks = "", False, False
+        self.mode, self.reason, self.wanted = "lex", _LEXICAL, request.limit
+        self.hits, self.nearest, self.twins, self.validity, self.missing = [], [], {}, {}, []
         self.span = self.boost = self.meaning = self.days = None
         self.evidence = self.chance = self.reranking = self.reranked = None
-
-    @property
-    def shows_parts(self) -> bool:
-        """Whether each hit lists what its score is made of."""
-        return self.request.explain or self.boost is not None
+        self.no_day, self.abstained = "", False
 
 
-# Before the index is read.
+def answer(asker: Asker, inquiry: Inquiry) -> None:
+    """Take the steps from a question to its hits. Raises what ``Asker.ask`` does, and apsw.Error."""
+    validate_question(asker, inquiry)
+    request = inquiry.request
+    if request.strict:
+        require_words(inquiry)
+    if may_concern_time(inquiry.question, request.mode):
+        from runtime.asking import chronology
+
+        chronology.read_dates(inquiry)
+    if reranks(request, asker.config):
+        from runtime.asking import reranking
+
+        reranking.open_for(asker, inquiry)
+    choose_route(asker, inquiry)
+    search(asker, inquiry)
+    if is_special(inquiry):
+        from runtime.asking import arranging
+
+        arranging.arrange(asker, inquiry)
+    del inquiry.hits[request.limit :]
+    if not inquiry.hits:
+        from runtime.asking import absence
+
+        absence.require_answerable(asker, inquiry)
+    if inquiry.span is not None or inquiry.no_day:
+        chronology.explain_dates(inquiry)
+    if inquiry.filters.fields:
+        inquiry.reason += f"; only {', '.join(f'{name} {value}' for name, _, value in inquiry.filters.fields)}"
+    if inquiry.hits and inquiry.mode != "time":
+        from runtime.asking import deciding
+
+        deciding.decide(asker, inquiry)
+    if inquiry.mode == "time" or inquiry.twins:
+        asker.open_searcher().show((*inquiry.hits, *inquiry.nearest, *inquiry.twins.values()))
+    if may_be_outdated(inquiry):
+        from runtime.asking import judging
+
+        judging.judge(asker, inquiry)
+    if inquiry.reranked is not None:
+        explain_reranking(inquiry, inquiry.reranked)
+    if not inquiry.hits:
+        from runtime.asking import absence
+
+        absence.explain(asker, inquiry)
 
 
 def validate_question(asker: Asker, inquiry: Inquiry) -> None:
     """Raise BadQuery unless the question can be asked, BadInput for what the request names and nothing has."""
-    request, known = inquiry.request, asker.config.collections
+    request, filters = inquiry.request, inquiry.filters
     inquiry.question = validate(inquiry.question, literal=request.literal)
     if request.mode not in MODES:
         raise BadInput(f"there is no mode {request.mode!r}", f"one of: {', '.join(MODES)}")
-    for name in request.collections:
-        if not asker.knows(name):
-            raise BadInput(f"there is no collection {name!r}", f"one of: {', '.join(known)}")
-    filters = inquiry.filters
     filters.since, filters.until = request.since, request.until
     if request.collections:
+        for name in request.collections:
+            if not asker.knows(name):
+                known = ", ".join(asker.config.collections)
+                raise BadInput(f"there is no collection {name!r}", f"one of: {known}")
         filters.collections, filters.unnamed = tuple(dict.fromkeys(request.collections)), None
     if request.source:
         filters.fields += (("source", "=", request.source),)
     if request.project:
         filters.fields += (("project", "GLOB", project_glob(request.project)),)
-    inquiry.reranks = reranks(request, asker.config)
 
 
-def require_words(asker: Asker, inquiry: Inquiry) -> None:
+def require_words(inquiry: Inquiry) -> None:
     """Let every word be required, as ``--strict`` asks. Raises BadInput if the mode contradicts it."""
-    del asker
     if inquiry.request.mode not in ("auto", "lex"):
         raise BadInput(f"--strict is words, --mode {inquiry.request.mode} is not", "give one of them")
     inquiry.mode, inquiry.reason = "strict", "--strict: every term must occur"
-
-
-def read_dates(asker: Asker, inquiry: Inquiry) -> None:
-    """Read the dates in the question, and decide whether it asks for the order of time."""
-    from runtime.asking import chronology
-
-    del asker
-    chronology.read_dates(inquiry)
-
-
-def open_reranker(asker: Asker, inquiry: Inquiry) -> None:
-    """Open the reranker, or report why there is none. Raises BrainError if the request itself asks for one."""
-    from runtime.asking import reranking
-
-    reranking.open_for(asker, inquiry)
-
-
-# In one read transaction: what is nominated, scored and shown is one state of the index.
 
 
 def choose_route(asker: Asker, inquiry: Inquiry) -> None:
@@ -345,110 +347,38 @@ def choose_route(asker: Asker, inquiry: Inquiry) -> None:
         meaning.choose(asker, inquiry)
 
 
-def count_candidates(asker: Asker, inquiry: Inquiry) -> None:
-    """Look for twice as many hits if a distillate and its session may become one."""
+def search(asker: Asker, inquiry: Inquiry) -> None:
+    """Search for as many hits as are shown or reranked: twice as many if a distillate and its session may be one."""
     known = asker.config.collections
     trusts = {name: known[name].trust for name in inquiry.filters.collections if name in known}
     distilled = [name for name, trust in trusts.items() if trust == "distilled"]
     if distilled and "session" in trusts.values() and catalogue.has_any(asker.connection, *distilled):
         inquiry.wanted *= 2
-
-
-def search(asker: Asker, inquiry: Inquiry) -> None:
-    """Search, for as many hits as are shown or reranked, and measure the evidence of the best."""
     asker.search(inquiry, inquiry.wanted if inquiry.reranking is None else max(inquiry.reranking.width, inquiry.wanted))
 
 
-def arrange(asker: Asker, inquiry: Inquiry) -> None:
-    """Put hits into another order than that of their scores, and unite those that are the same."""
-    from runtime.asking import arranging
-
-    arranging.arrange(asker, inquiry)
-
-
-def keep_best(asker: Asker, inquiry: Inquiry) -> None:
-    """Drop the hits that were only looked for to be reordered or united."""
-    del asker, inquiry.hits[inquiry.request.limit :]
+def is_special(inquiry: Inquiry) -> bool:
+    """Return True if the order of the hits is not that of their scores: ``arranging`` knows the cases."""
+    hits = inquiry.hits
+    if inquiry.reranking is not None or len({hit.path for hit in hits}) < len(hits):
+        return True
+    return any("synthetic" in hit.fields or "superseded_by" in hit.fields for hit in hits)
 
 
-# Conclusions from the hits.
+def may_be_outdated(inquiry: Inquiry) -> bool:
+    """Return True if there is another hit to compare one with, or a hit's project is on this machine."""
+    return len(inquiry.hits) > 1 or any(isdir(hit.field("project") or "") for hit in inquiry.hits)
 
 
-def require_answerable(asker: Asker, inquiry: Inquiry) -> None:
-    """Raise BadInput or EngineMissing if nothing found is no answer: the source is unknown, or nothing was read yet."""
-    from runtime.asking import absence
-
-    absence.require_answerable(asker, inquiry)
-
-
-def explain_dates(asker: Asker, inquiry: Inquiry) -> None:
-    """Add to the reason what the dates in the question did."""
-    from runtime.asking import chronology
-
-    del asker
-    chronology.explain_dates(inquiry)
-
-
-def explain_filters(asker: Asker, inquiry: Inquiry) -> None:
-    """Add to the reason which fields of the frontmatter were asked for."""
-    del asker
-    inquiry.reason += f"; only {', '.join(f'{name} {value}' for name, _, value in inquiry.filters.fields)}"
-
-
-def decide(asker: Asker, inquiry: Inquiry) -> None:
-    """Let each hit show what answers, and drop all hits if there is too little evidence for an answer."""
-    from runtime.asking import deciding
-
-    deciding.decide(asker, inquiry)
-
-
-def show_matches(asker: Asker, inquiry: Inquiry) -> None:
-    """Let each hit that shows nothing yet show the place that matches."""
-    asker.open_searcher().show((*inquiry.hits, *inquiry.nearest, *inquiry.twins.values()))
-
-
-def judge_hits(asker: Asker, inquiry: Inquiry) -> None:
-    """Find which hits still hold, and put newer statements before the older ones that they replace."""
-    from runtime.asking import judging
-
-    judging.judge(asker, inquiry)
-
-
-def explain_reranking(asker: Asker, inquiry: Inquiry) -> None:
+def explain_reranking(inquiry: Inquiry, report: dict[str, Any]) -> None:
     """Add to the reason by which model the hits were reranked, or why they were not."""
-    del asker
-    assert inquiry.reranked is not None
-    applied, model, reason = inquiry.reranked["applied"], inquiry.reranked["model"], inquiry.reranked["reason"]
+    applied, model, reason = report["applied"], report["model"], report["reason"]
     inquiry.reason += f"; reranked by {model}" if applied else f"; not reranked: {reason}"
-
-
-def explain_absence(asker: Asker, inquiry: Inquiry) -> None:
-    """Add what is known about an empty answer. Raises EngineMissing if the index lost documents."""
-    from runtime.asking import absence
-
-    absence.explain(asker, inquiry)
 
 
 def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     """Return the envelope (docs/ask.md)."""
-
-    def entries(hits: list[Hit]) -> list[dict[str, Any]]:
-        twins, explain, span = inquiry.twins, inquiry.request.explain, inquiry.span
-        return [
-            envelope.entry(
-                rank,
-                hit,
-                asker.config,
-                inquiry.now,
-                twin=twins.get(hit.id),
-                explain=explain,
-                span=span,
-                validity=inquiry.validity.get(hit.id),
-            )
-            for rank, hit in enumerate(hits, 1)
-        ]
-
-    answer: dict[str, Any] = {
+    found: dict[str, Any] = {
         "schema": 1,
         "ok": True,
         "query": echoed(inquiry.question),
@@ -459,57 +389,19 @@ def write_envelope(asker: Asker, inquiry: Inquiry) -> dict[str, Any]:
     }
     if inquiry.reranked is not None:
         # The reasons may quote the endpoint of the reranker.
-        answer["rerank"], answer["route"] = map(envelope.as_shown, (inquiry.reranked, answer["route"]))
+        found["rerank"], found["route"] = map(envelope.as_shown, (inquiry.reranked, found["route"]))
     if not inquiry.hits:
-        answer["error"] = "no_results"
-        if inquiry.abstained:
-            answer["abstained"] = True
-            answer["nearest"] = entries(inquiry.nearest)
-        if inquiry.days is not None:
-            answer["days"] = inquiry.days
+        found.update(envelope.nothing(asker.config, inquiry))
     if inquiry.span is not None:
-        answer["dates"] = envelope.dates_asked(inquiry.span)
+        found["dates"] = envelope.dates_asked(inquiry.span)
     if inquiry.missing:
-        answer["missing"] = inquiry.missing
+        found["missing"] = inquiry.missing
     if inquiry.chance is not None and inquiry.request.explain:
-        answer["chance"] = inquiry.chance
-    answer["clear"] = envelope.clear([hit.score for hit in inquiry.hits])
-    answer["hits"] = entries(inquiry.hits)
-    answer["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
-    return answer
-
-
-def _is_special(inquiry: Inquiry) -> bool:
-    """Return True if the order of the hits is not that of their scores: ``arranging`` knows the cases."""
-    hits = inquiry.hits
-    if inquiry.reranking is not None or len({hit.path for hit in hits}) < len(hits):
-        return True
-    return any("synthetic" in hit.fields or "superseded_by" in hit.fields for hit in hits)
-
-
-PREPARE: Table = (
-    (None, validate_question),
-    (lambda inquiry: inquiry.request.strict, require_words),
-    (lambda inquiry: dates.may_concern_time(inquiry.question, inquiry.request.mode), read_dates),
-    (lambda inquiry: inquiry.reranks, open_reranker),
-)
-SEARCH: Table = (
-    (None, choose_route),
-    (None, count_candidates),
-    (None, search),
-    (_is_special, arrange),
-    (None, keep_best),
-)
-CONCLUDE: Table = (
-    (lambda inquiry: not inquiry.hits, require_answerable),
-    (lambda inquiry: inquiry.span is not None or inquiry.no_day != "", explain_dates),
-    (lambda inquiry: bool(inquiry.filters.fields), explain_filters),
-    (lambda inquiry: bool(inquiry.hits) and inquiry.mode != "time", decide),
-    (lambda inquiry: inquiry.mode == "time" or bool(inquiry.twins), show_matches),
-    (lambda inquiry: bool(inquiry.hits), judge_hits),
-    (lambda inquiry: inquiry.reranked is not None, explain_reranking),
-    (lambda inquiry: not inquiry.hits, explain_absence),
-)
+        found["chance"] = inquiry.chance
+    found["clear"] = envelope.clear([hit.score for hit in inquiry.hits])
+    found["hits"] = envelope.entries(asker.config, inquiry, inquiry.hits)
+    found["took_ms"] = round((time.perf_counter() - inquiry.started) * 1000, 1)
+    return found
 
 
 def wait_ms(timeout_s: float) -> int:

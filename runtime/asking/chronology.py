@@ -1,12 +1,12 @@
 """Questions about time: the dates that a question names, and walks through the newest documents.
 
-A question comes here if ``dates.may_concern_time`` holds, or if its request asks for the order of time.
+A question comes here if ``request.may_concern_time`` holds, or if its request asks for the order of time.
 """
 
 from __future__ import annotations
 
 from qmd.index.terms import STOP
-from runtime.dates import dates
+from runtime.asking.request import may_name_a_date
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _TRUST_OF_READ = ("article", "browser")
 def read_dates(inquiry: Inquiry) -> None:
     """Read the dates in the question: they limit the filters, lift documents, or ask for a walk through time."""
     question, wanted, filters = inquiry.question, inquiry.request.mode, inquiry.filters
-    if dates.may_name_a_date(question):
+    if may_name_a_date(question):
         from runtime.dates.question import no_day
 
         inquiry.no_day = no_day(question, inquiry.now)
@@ -63,7 +63,7 @@ def explain_dates(inquiry: Inquiry) -> None:
 
 def date_boost(question: str, now: int) -> tuple[DateBoost | None, Span | None]:
     """Return (boost, span): the lift for documents of the question's date, if it gives one, and the date, if any."""
-    if not dates.may_name_a_date(question):
+    if not may_name_a_date(question):
         return None, None
     from runtime.dates.question import DateBoost, read
 
@@ -91,7 +91,7 @@ _READ = _READING | frozenset(
     """article articles blog blogs internet link links online page pages paper papers posts site sites tab tabs url
     urls web webpage webpages website websites""".split()
 )
-# Words that ask for the latest, without a date; ``dates.may_concern_time`` looks for them.
+# Words that ask for the latest, without a date; ``request.may_concern_time`` looks for them.
 _NEWEST = frozenset("last latest newest recent previous".split())
 _NEWEST_PHRASES = ("these days", "leave off", "left off")
 

@@ -13,11 +13,11 @@ from core.config import machine_of
 from ingest.pipeline import pulse
 from ingest.roots import RESUME, noted_resume
 from qmd.index.store import fingerprint
-from runtime.dates import dates
+from runtime.validity import CURRENT, SUPERSEDED, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     import apsw
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.config import Config
     from core.home import Home
     from qmd.search.search import Hit
+    from runtime.asking.ask import Inquiry
     from runtime.asking.documents import Row
     from runtime.dates.span import Span
 
@@ -33,6 +34,8 @@ FRESH_DAYS = 1
 DOCID_DIGITS = 6
 # A hit with a smaller share of the score above it does not clearly answer (docs/ask.md).
 _FALL = 0.8
+# The trust of collections with statements of the user. A page or an article states its writer's opinion.
+STATED = ("session", "note", "distilled")
 # Characters that no shell interprets.
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
@@ -72,20 +75,15 @@ def age(instant: int, now: int) -> tuple[int, str]:
     Calendar dates are compared, not spans of 86,400 seconds: 23:59 is yesterday two minutes later, and a day with a
     change of clocks counts once. An instant in the future (another machine's clock) is ``today``, 0 days old.
     """
-    passed = max(0, dates.day_of(now) - dates.day_of(instant))
+    passed = max(0, clock.day_of(now) - clock.day_of(instant))
     if passed == 0:
         return 0, "today"
     return passed, "yesterday" if passed == 1 else f"{passed} days ago"
 
 
-def is_stale(age_days: int) -> bool:
-    """Return True if what the document says should be checked before it is acted on: past one day."""
-    return age_days > FRESH_DAYS
-
-
-def age_warning(age_days: int) -> str | None:
-    """Return the warning for a stale hit, None for a fresh one."""
-    return f"{age_days} days old: verify before you act on it" if is_stale(age_days) else None
+def age_warning(age_days: int) -> str:
+    """Return the warning of a hit past one day, which should be checked before it is acted on; "" for a fresh one."""
+    return f"{age_days} days old: verify before you act on it" if age_days > FRESH_DAYS else ""
 
 
 def as_shown(found: dict[str, Any]) -> dict[str, Any]:
@@ -106,8 +104,8 @@ def clear(scores: Sequence[float]) -> int:
 
 def dates_asked(span: Span) -> dict[str, str]:
     """Return the date that a question names: its ``phrase``, and the days ``since`` and ``until`` (ISO, inclusive)."""
-    first, last = dates.day_of(span.since), dates.day_of(span.until - 1)
-    return {"phrase": span.phrase, "since": dates.day_iso(first), "until": dates.day_iso(last)}
+    first, last = clock.day_of(span.since), clock.day_of(span.until - 1)
+    return {"phrase": span.phrase, "since": clock.day_iso(first), "until": clock.day_iso(last)}
 
 
 def off_date(asked: dict[str, str]) -> str:
@@ -116,26 +114,22 @@ def off_date(asked: dict[str, str]) -> str:
     return f'not from "{asked["phrase"]}" ({since if since == until else f"{since} to {until}"})'
 
 
-def entry(
-    rank: int,
-    hit: Hit,
-    config: Config,
-    now: int,
-    *,
-    twin: Hit | None = None,
-    explain: bool = False,
-    span: Span | None = None,
-    validity: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def entries(config: Config, inquiry: Inquiry, hits: Iterable[Hit]) -> list[dict[str, Any]]:
+    """Return the hits of an inquiry as they may be shown, in their order."""
+    return [entry(rank, hit, config, inquiry.now, inquiry) for rank, hit in enumerate(hits, 1)]
+
+
+def entry(rank: int, hit: Hit, config: Config, now: int, inquiry: Inquiry | None = None) -> dict[str, Any]:
     """Return the ``rank``-th hit as it is seen at ``now`` (epoch seconds), as it may be shown.
 
-    ``twin`` is the other representation of the hit. ``span`` is the date that the question names. ``validity`` is the
-    verdict of ``runtime.validity`` about the hit, None if it was not looked for.
+    ``inquiry`` has what is known of the hit besides: its validity, its other representation, the date asked for.
     """
-    source, kind, project, successor = hit.texts("source", "type", "project", "superseded_by")
-    date, machine, trust = clock.iso(hit.date), machine_of(hit.path), config.trust_of(hit.collection, hit.path)
+    source, kind, project, successor = map(hit.field, ("source", "type", "project", "superseded_by"))
+    folder, machine = config.collections.get(hit.collection), machine_of(hit.path)
+    trust = config.trust_of(hit.collection, hit.path)
     days, label = age(hit.date, now)
-    folder = config.collections.get(hit.collection)
+    span, twin = (inquiry.span, inquiry.twins.get(hit.id)) if inquiry is not None else (None, None)
+    validity = validity_of(hit, trust, successor, inquiry)
     result: dict[str, Any] = {
         "rank": rank,
         "score": round(hit.score, 4),
@@ -148,13 +142,14 @@ def entry(
         "title": hit.title,
         "line": hit.line,
         "snippet": hit.snippet,
-        "date": date,
+        "date": clock.iso(hit.date),
         "age_days": days,
         "age": label,
-        "stale": is_stale(days),
+        "stale": days > FRESH_DAYS,
         "trust": trust,
         "project": project,
         "resume": resume(hit.fields, config.home),
+        "validity": validity,
     }
     if hit.owner:
         # Its file and its session are on another machine.
@@ -165,29 +160,42 @@ def entry(
         result["quotes"] = [{"who": each.who, "line": each.line, "text": each.text} for each in hit.quotes]
     if successor:
         result["superseded_by"] = successor
-    # A document without a date of its own may be of any day.
-    is_off = span is not None and hit.dated and not span.match(hit.date, hit.ended)
-    if is_off:
-        result["off_date"] = True
-    if successor or is_off or is_stale(days):
-        other = off_date(dates_asked(span)) if span is not None and is_off else None
-        said = (successor and f"superseded by {successor}", other, age_warning(days))
-        result["warning"] = "; ".join(filter(None, said))
-    if validity is None:
-        by = [{"entry_id": successor}] if successor else []
-        validity = {"state": "superseded" if by else "unknown", "by": by}
-    result["validity"] = validity
+    warnings = [f"superseded by {successor}" if successor else "", "", age_warning(days)]
     if validity["by"] and not successor:
         from runtime.validity.validity import words
 
-        result["warning"] = "; ".join(filter(None, (words(validity), result.get("warning"))))
+        warnings[0] = words(validity)
+    # A document without a date of its own may be of any day.
+    if span is not None and hit.dated and not span.match(hit.date, hit.ended):
+        result["off_date"] = True
+        warnings[1] = off_date(dates_asked(span))
+    if any(warnings):
+        result["warning"] = "; ".join(filter(None, warnings))
     if not hit.dated:
         result["date_source"] = "mtime"
     if twin is not None:
         result["representations"] = [place(each, config) for each in (hit, twin)]
-    if explain:
+    if inquiry is not None and inquiry.request.explain:
         result["explain"] = hit.parts
     return result if hit.is_clean and (twin is None or twin.is_clean) else as_shown(result)
+
+
+def validity_of(hit: Hit, trust: str, successor: str | None, inquiry: Inquiry | None) -> dict[str, Any]:
+    """Return the validity of a hit. One that was compared with nothing holds if a person said what the hit shows."""
+    if inquiry is not None and hit.id in inquiry.validity:
+        return inquiry.validity[hit.id]
+    if successor:
+        return {"state": SUPERSEDED, "by": [{"entry_id": successor}]}
+    is_said = trust in STATED and (not hit.quotes or any(quote.who == "you" for quote in hit.quotes))
+    return {"state": CURRENT if is_said and inquiry is not None and hit in inquiry.hits else UNKNOWN, "by": []}
+
+
+def nothing(config: Config, inquiry: Inquiry) -> dict[str, Any]:
+    """Return what the envelope of an answer without hits has besides: the nearest ones, and the days around."""
+    found: dict[str, Any] = {"error": "no_results"}
+    if inquiry.abstained:
+        found.update(abstained=True, nearest=entries(config, inquiry, inquiry.nearest))
+    return found if inquiry.days is None else {**found, "days": inquiry.days}
 
 
 def place(hit: Hit, config: Config) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import isabs, isdir
 
 from core.config import machine_of
-from runtime.asking.envelope import uri_of
+from runtime.asking.envelope import STATED, uri_of
 from runtime.validity import validity
 
 TYPE_CHECKING = False
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from qmd.search.search import Hit
     from runtime.asking.ask import Asker, Inquiry
 
-# Collections with statements of the user. A page or an article states its writer's opinion.
 _NOTE = "note"
-_TRUSTED = ("session", _NOTE, "distilled")
 _PERSON, _AGENT = "you", "agent"
 # Seconds that must be left before git is asked. A hook before a prompt has less.
 _GIT_S = 1.0
@@ -29,7 +27,7 @@ _REASONS = ("Why: ", "Alternatives:", "- ")
 def judge(asker: Asker, inquiry: Inquiry) -> None:
     """Find the validity of each hit, and put newer statements before the older ones that they replace."""
     trusts = {hit.id: hit.trust or asker.config.trust_of(hit.collection, hit.path) for hit in inquiry.hits}
-    stated = [hit for hit in inquiry.hits if trusts[hit.id] in _TRUSTED]
+    stated = [hit for hit in inquiry.hits if trusts[hit.id] in STATED]
     # Sessions without a project have none in common. A note without one holds everywhere.
     placed = [hit for hit in stated if trusts[hit.id] == _NOTE or hit.field("project")]
     sides = _compare(inquiry, placed) if len(placed) > 1 else {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core import clock
 from core.errors import BadInput
-from runtime.dates import dates
 from runtime.dates.question import phrase, reader
 from runtime.dates.written import VAGUE
 
@@ -46,9 +46,9 @@ def _duration(value: str, now: int, _end: bool) -> int | None:
     if unit in _SECONDS:
         return max(0, now - count * _SECONDS[unit])
     if unit in _MONTHS:
-        today = dates.day_of(now)
-        back = dates.months_before(today, min(count, 10_000) * _MONTHS[unit])
-        return dates.day_start(back) + now - dates.day_start(today) if back > 0 else 0
+        today = clock.day_of(now)
+        back = clock.months_before(today, min(count, 10_000) * _MONTHS[unit])
+        return clock.day_start(back) + now - clock.day_start(today) if back > 0 else 0
     return None
 
 
@@ -80,9 +80,9 @@ def _phrase(value: str, now: int, end: bool) -> int | None:
     else:
         named = found.days
     if named.certainty == VAGUE and named.note:
-        year, month, date = dates.civil(named.first)
+        year, month, date = clock.civil(named.first)
         raise BadInput(
             f"{value!r} may be day first or month first",
-            f"write {dates.day_iso(named.first)} or {dates.day_iso(dates.day_number(year, date, month))}",
+            f"write {clock.day_iso(named.first)} or {clock.day_iso(clock.day_number(year, date, month))}",
         )
-    return dates.day_start(named.last if end else named.first)
+    return clock.day_start(named.last if end else named.first)

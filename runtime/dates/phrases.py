@@ -6,7 +6,8 @@ dates that are written out.
 
 from __future__ import annotations
 
-from runtime.dates import dates, words
+from core import clock
+from runtime.dates import words
 from runtime.dates.written import EXACT, PLAIN, VAGUE, Days, Written, like, months, of_month
 
 _DEEPEST = 3  # "the day before the week before last Tuesday"
@@ -81,7 +82,7 @@ class Reader(Written):
         if word == "week" and following == "of":
             inner = self.date(index + 2, "of", depth + 1) if depth < _DEEPEST else None
             if inner and inner[0].last - inner[0].first == 1:
-                monday = inner[0].first - dates.weekday(inner[0].first)
+                monday = inner[0].first - clock.weekday(inner[0].first)
                 return like(inner[0], monday, monday + 7), inner[1]
         return None
 
@@ -163,14 +164,14 @@ class Reader(Written):
             return self._season(season, self.year - (season > self.month), True), end
         # The last season is the last one that is over, its third month ended; a winter ends in the next year.
         year = self.year
-        while dates.month_start(year, season + 3) > self.today:
+        while clock.month_start(year, season + 3) > self.today:
             year -= 1
         return self._season(season, year, True), end
 
     def _calendar(self, unit: str, now: bool, end: int) -> Read:
         today = self.today
         if unit == "week":
-            monday = today - dates.weekday(today)
+            monday = today - clock.weekday(today)
             if self.word(end) in words.WEEKDAYS:
                 day = (monday if now else monday - 7) + words.WEEKDAYS[self.word(end)]
                 return Days(day, day + 1, 2, EXACT), end + 1
@@ -195,13 +196,13 @@ class Reader(Written):
 
     def _weekend(self, end: int, over: bool = False) -> Read:
         """Return the last weekend that has begun; ``over``: the last one that has ended."""
-        saturday = self.today - (dates.weekday(self.today) - 5) % 7
+        saturday = self.today - (clock.weekday(self.today) - 5) % 7
         if over and saturday + 1 >= self.today:
             saturday -= 7
         return Days(saturday, saturday + 2, 2), end
 
     def _weekday(self, weekday: int, before_today: bool, end: int) -> Read:
-        back = (dates.weekday(self.today) - weekday) % 7
+        back = (clock.weekday(self.today) - weekday) % 7
         if before_today and back == 0:
             back = 7
         if self.word(end) in ("before", "of") and self.word(end + 1) == "last" and before_today:
@@ -209,7 +210,7 @@ class Reader(Written):
         if self.word(end) in words.PARTS_OF_DAY:
             end += 1
         elif self.word(end) in ("last", "this") and self.word(end + 1) == "week":
-            monday = self.today - dates.weekday(self.today) - (7 if self.word(end) == "last" else 0)
+            monday = self.today - clock.weekday(self.today) - (7 if self.word(end) == "last" else 0)
             return Days(monday + weekday, monday + weekday + 1, 2, EXACT), end + 2
         return Days(self.today - back, self.today - back + 1, 2), end
 
@@ -254,7 +255,7 @@ class Reader(Written):
             return None
         edge = anchor[0].first if sign < 0 else anchor[0].last - 1
         if wanted >= 0:
-            apart = dates.weekday(edge) - wanted if sign < 0 else wanted - dates.weekday(edge)
+            apart = clock.weekday(edge) - wanted if sign < 0 else wanted - clock.weekday(edge)
             first = edge + sign * ((apart - 1) % 7 + 1)
             found = like(anchor[0], first, first + 1 + (word == "weekend"))
         elif counted and counted[2] not in ("hour", "minute"):
@@ -275,7 +276,7 @@ class Reader(Written):
         if found:
             return Days(found[0].first - 7, found[0].last - 7, 2), end
         if counted and counted[2] == "week":
-            monday = self.today - dates.weekday(self.today)
+            monday = self.today - clock.weekday(self.today)
             return Days(monday - 14, monday - 7, 2), end
         if counted and counted[2] in ("month", "quarter", "year"):
             size = words.UNIT_MONTHS[counted[2]]
@@ -349,7 +350,7 @@ class Reader(Written):
 def _shift(day: int, unit: str, count: int) -> int:
     if unit in words.UNIT_DAYS:
         return day + words.UNIT_DAYS[unit] * count
-    return dates.months_before(day, -words.UNIT_MONTHS[unit] * count)
+    return clock.months_before(day, -words.UNIT_MONTHS[unit] * count)
 
 
 def _narrow(whole: tuple[Days, int], share: tuple[int, int], of: int) -> tuple[Days, int]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from math import exp
 
+from core import clock
 from core.clock import DAY
-from runtime.dates import dates, words
+from runtime.dates import words
 from runtime.dates.phrases import Reader
 from runtime.dates.span import Span
 from runtime.dates.written import EXACT, VAGUE, Days, like
@@ -51,7 +52,7 @@ class Phrase:
 
 def reader(text: str, now: int) -> Reader:
     """Return a reader of ``text`` at ``now`` (epoch seconds). Raises OverflowError or OSError outside any calendar."""
-    return Reader(words.tokens(text), dates.day_of(now), lambda hours: dates.day_of(now - hours * _HOUR))
+    return Reader(words.tokens(text), clock.day_of(now), lambda hours: clock.day_of(now - hours * _HOUR))
 
 
 def read(question: str, now: int) -> Span | None:
@@ -98,8 +99,8 @@ def no_day(question: str, now: int) -> str:
 
 def _whole_year(named: Days) -> int:
     """Return the year that ``named`` is the whole of, 0 where it is none."""
-    year = dates.civil(named.first)[0]
-    return year if (named.first, named.last) == (dates.month_start(year, 1), dates.month_start(year + 1, 1)) else 0
+    year = clock.civil(named.first)[0]
+    return year if (named.first, named.last) == (clock.month_start(year, 1), clock.month_start(year + 1, 1)) else 0
 
 
 def phrase(over: Reader, index: int) -> Phrase | None:
@@ -156,24 +157,24 @@ def _range(over: Reader, start: int, index: int, joiners: tuple[str, ...]) -> Ph
 
 def _with_date(model: Days, date: int) -> Days | None:
     """Return the day ``date`` (0 for none) of the month that the single day ``model`` lies in."""
-    year, month, _ = dates.civil(model.first)
+    year, month, _ = clock.civil(model.first)
     single = model.rank >= 3 and model.last - model.first == 1
-    if not single or not 1 <= date <= dates.month_length(year, month):
+    if not single or not 1 <= date <= clock.month_length(year, month):
         return None
-    first = dates.day_number(year, month, date)
+    first = clock.day_number(year, month, date)
     return like(model, first, first + 1)
 
 
 def _joined(first: Days, last: Days) -> Days:
     yearly = first.yearly and last.yearly
     if first.yearly:
-        first = _in_year(first, dates.civil(last.first)[0])
+        first = _in_year(first, clock.civil(last.first)[0])
         if first.first > last.first:
-            first = _in_year(first, dates.civil(last.first)[0] - 1)
+            first = _in_year(first, clock.civil(last.first)[0] - 1)
     elif last.yearly:
-        last = _in_year(last, dates.civil(first.first)[0])
+        last = _in_year(last, clock.civil(first.first)[0])
         if last.first < first.first:
-            last = _in_year(last, dates.civil(first.first)[0] + 1)
+            last = _in_year(last, clock.civil(first.first)[0] + 1)
     if first.first > last.first:
         first, last = last, first
     joined = like(first, first.first, max(first.last, last.last))
@@ -186,8 +187,8 @@ def _joined(first: Days, last: Days) -> Days:
 
 
 def _in_year(model: Days, year: int) -> Days:
-    _, month, date = dates.civil(model.first)
-    first = dates.month_start(year, month) + date - 1
+    _, month, date = clock.civil(model.first)
+    first = clock.month_start(year, month) + date - 1
     moved = like(model, first, first + model.last - model.first)
     moved.yearly = False
     return moved
@@ -208,7 +209,7 @@ def _span(best: Phrase, question: str, over: Reader) -> Span | None:
         first = _BEFORE_ALL
     if first >= last or first > over.today:
         return None
-    since, until = dates.day_start(first), dates.day_start(last)
+    since, until = clock.day_start(first), clock.day_start(last)
     text = question[over.tokens[best.start].start : over.tokens[best.end - 1].end]
     if since >= until:  # a day that a change of time zone left out
         return None
@@ -246,13 +247,13 @@ def _reason(best: Phrase, text: str, first: int, last: int, bound: bool, yearly:
     named = best.days
     meant = _days(named.first, named.last)
     if best.operator == "since":
-        scope = f"from {dates.day_iso(first)} on"
+        scope = f"from {clock.day_iso(first)} on"
     elif best.operator == "after":
-        scope = f"after {dates.day_iso(first - 1)}"
+        scope = f"after {clock.day_iso(first - 1)}"
     elif best.operator == "before":
-        scope = f"before {dates.day_iso(last)}"
+        scope = f"before {clock.day_iso(last)}"
     elif best.operator in ("until", "till"):
-        scope = f"until {dates.day_iso(last - 1)}"
+        scope = f"until {clock.day_iso(last - 1)}"
     else:
         scope = "of that day" if named.last - named.first == 1 and not named.slack else "of that time"
     if best.operator in ("", "range"):
@@ -266,7 +267,7 @@ def _reason(best: Phrase, text: str, first: int, last: int, bound: bool, yearly:
 
 
 def _days(first: int, last: int) -> str:
-    return dates.day_iso(first) if last - first == 1 else f"{dates.day_iso(first)} to {dates.day_iso(last - 1)}"
+    return clock.day_iso(first) if last - first == 1 else f"{clock.day_iso(first)} to {clock.day_iso(last - 1)}"
 
 
 class DateBoost:
@@ -283,10 +284,10 @@ class DateBoost:
         # (since, until, weight), the years back where none was named: an unnamed year is the last one, most likely.
         self._weights = [(span.since, span.until, full)]
         if span.yearly:
-            first = dates.day_of(span.since)
-            year, month, day = dates.civil(first)
+            first = clock.day_of(span.since)
+            year, month, day = clock.civil(first)
             for back in range(1, _YEARS_BACK):
-                start = dates.day_start(dates.month_start(year - back, month) + day - 1)
+                start = clock.day_start(clock.month_start(year - back, month) + day - 1)
                 self._weights.append((start, start + length, full * 0.5))
         before, after = (_BEFORE_DAYS * DAY, (_AFTER_DAYS + 1) * DAY) if self._precise else (0, 0)
         self.periods = [(since - before, until + after) for since, until, _ in self._weights]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.dates.dates import civil, day_of, month_start
+from core.clock import civil, day_of, month_start
 
 
 class Span:

@@ -6,7 +6,8 @@ quarters without a year mean the most recent ones that have begun.
 
 from __future__ import annotations
 
-from runtime.dates import dates, words
+from core import clock
+from runtime.dates import words
 
 VAGUE, PLAIN, EXACT = 0, 1, 2
 _FIRST_YEAR, _LAST_YEAR = 1980, 2100
@@ -47,7 +48,7 @@ class Written:
     def __init__(self, found: list[words.Token], today: int, hour_day: Callable[[int], int]) -> None:
         self.tokens = found
         self.today = today
-        self.year, self.month, _ = dates.civil(today)
+        self.year, self.month, _ = clock.civil(today)
         self.hour_day = hour_day
 
     def word(self, index: int) -> str:
@@ -142,7 +143,7 @@ class Written:
         if not month or not day:
             return 0
         year, end = self.year_after(end)
-        return end if day > dates.month_length(year or _LEAP, month) else 0
+        return end if day > clock.month_length(year or _LEAP, month) else 0
 
     def _latest_day(self, month: int, day: int, end: int) -> Read:
         for year in range(self.year, self.year - 9, -1):  # 29 February skips up to eight years
@@ -250,9 +251,9 @@ def _is_year(year: int) -> bool:
 
 
 def day_of(year: int, month: int, day: int) -> Days | None:
-    if not _is_year(year) or not 1 <= month <= 12 or not 1 <= day <= dates.month_length(year, month):
+    if not _is_year(year) or not 1 <= month <= 12 or not 1 <= day <= clock.month_length(year, month):
         return None
-    number = dates.day_number(year, month, day)
+    number = clock.day_number(year, month, day)
     return Days(number, number + 1, 4, EXACT)
 
 
@@ -261,7 +262,7 @@ def of_month(year: int, month: int, rank: int) -> Days:
 
 
 def months(year: int, first: int, count: int, rank: int) -> Days:
-    return Days(dates.month_start(year, first), dates.month_start(year, first + count), rank)
+    return Days(clock.month_start(year, first), clock.month_start(year, first + count), rank)
 
 
 def like(model: Days, first: int, last: int) -> Days:

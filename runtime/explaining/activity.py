@@ -26,7 +26,6 @@ from runtime.asking.documents import Row
 from runtime.asking.envelope import Freshness
 from runtime.asking.recent import item
 from runtime.asking.request import project_glob
-from runtime.dates import dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,7 +82,7 @@ def year(home: Home, config: Config, wanted: int, project: str = "") -> dict[str
     """
     if not 1970 <= wanted < 9999:
         raise BadInput(f"there is no year {wanted}", _NO_YEAR)
-    start, end = (dates.day_start(dates.month_start(each, 1)) for each in (wanted, wanted + 1))
+    start, end = (clock.day_start(clock.month_start(each, 1)) for each in (wanted, wanted + 1))
     days: dict[str, Counter[str]] = {}
     hours = [[0] * 24 for _ in range(7)]
     with closing(open_index(home.index)) as connection:
@@ -111,7 +110,7 @@ def year(home: Home, config: Config, wanted: int, project: str = "") -> dict[str
 
 def days(home: Home, config: Config, first: date, last: date, project: str = "") -> dict[str, dict[str, int]]:
     """Return what each day from ``first`` to ``last`` holds, as ``days`` of ``year``. Raises as ``open_index``."""
-    start, end = dates.day_start(first.toordinal() - _EPOCH), dates.day_start(last.toordinal() - _EPOCH + 1)
+    start, end = clock.day_start(first.toordinal() - _EPOCH), clock.day_start(last.toordinal() - _EPOCH + 1)
     found: dict[str, Counter[str]] = {}
     with closing(open_index(home.index)) as connection:
         for each in _walk(connection, config, start, project):
@@ -129,7 +128,7 @@ def day(home: Home, config: Config, wanted: str, project: str = "") -> dict[str,
     commit of the same day. Raises BadInput.
     """
     this = _parse(wanted)
-    start, end = dates.day_start(this), dates.day_start(this + 1)
+    start, end = clock.day_start(this), clock.day_start(this + 1)
     with closing(open_index(home.index)) as connection:
         # Only dated ones: code and articles without a date may all have been written to disk on one day.
         ids = catalogue.on_days(connection, [(start, end)], Filters(), _MOST_OF_DAY)
@@ -336,4 +335,4 @@ def _parse(day: str) -> int:
         raise BadInput(f"{day!r} is no day", "a day such as 2026-03-12") from None
     if not 1970 <= found.year < 9999 or len(day) != len("YYYY-MM-DD"):
         raise BadInput(f"{day!r} is no day", _NO_YEAR)
-    return dates.day_number(found.year, found.month, found.day)
+    return clock.day_number(found.year, found.month, found.day)

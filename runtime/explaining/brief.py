@@ -18,7 +18,6 @@ from qmd.index.catalogue import Filters
 from qmd.index.store import open_index, translate
 from runtime.asking import documents, recent
 from runtime.asking.envelope import Freshness
-from runtime.dates import dates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +75,8 @@ def _read(connection: apsw.Connection, home: Home, settings: Config, now: int, f
     fresh = Freshness(home, settings, connection)
     found["complete"], found["embedded"] = fresh.complete, fresh.embedded > 0
     found["freshness"] = fresh.envelope()
-    today = dates.day_of(now)
-    begins = dates.day_start(today - 1)
+    today = clock.day_of(now)
+    begins = clock.day_start(today - 1)
     rows = recent.sessions(connection, settings, begins, _SESSIONS)
     days = {"today": today, "yesterday": today - 1}
     found["days"] = {
@@ -90,7 +89,7 @@ def _read(connection: apsw.Connection, home: Home, settings: Config, now: int, f
 
 def _day(row: documents.Row, today: int) -> int:
     """Return the local day on which a session ended; one of another machine's clock may lie in the future."""
-    return min(today, dates.day_of(row.ended))
+    return min(today, clock.day_of(row.ended))
 
 
 def _by_project(rows: list[documents.Row], settings: Config, now: int) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import json
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from core.clock import day_iso, day_of
 from core.counting import TOKENS, counted
 from core.text import one_line
 from qmd.index import catalogue
 from runtime.asking.request import project_glob
-from runtime.dates.dates import day_iso, day_of
 from runtime.work.scope import answer
 
 if TYPE_CHECKING:

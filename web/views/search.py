@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from core import redaction
+from core import clock, redaction
 from core.errors import BadInput, EngineMissing
 from core.redaction import shown_value
 from core.text import printable_value
@@ -19,7 +19,6 @@ from runtime.asking.request import PERSON, Request
 from runtime.asking.wording import begins_rest, how, nothing, preface
 from runtime.capture import demo
 from runtime.capture.init import DEMO_QUESTION
-from runtime.dates import dates
 from runtime.dates.day_option import parse_day
 from web.asking import FACETS, ask
 from web.kept import FRESH_S
@@ -131,7 +130,7 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
     if month:
         try:
             year, number, _ = time.strptime(month, "%Y-%m")[:3]
-            first, last = (dates.day_start(dates.month_start(year, number + step)) for step in (0, 1))
+            first, last = (clock.day_start(clock.month_start(year, number + step)) for step in (0, 1))
         except (ValueError, OverflowError):
             raise BadInput(f"{month!r} is no month", "a month such as 2026-03") from None
         return first, last

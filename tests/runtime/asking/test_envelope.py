@@ -51,8 +51,7 @@ def test_an_instant_in_the_future_is_today() -> None:
 
 @pytest.mark.parametrize(("days", "stale"), [(0, False), (1, False), (2, True), (400, True)])
 def test_the_warning_appears_only_past_one_day(days: int, stale: bool) -> None:
-    assert envelope.is_stale(days) is stale
-    assert envelope.age_warning(days) == (f"{days} days old: verify before you act on it" if stale else None)
+    assert envelope.age_warning(days) == (f"{days} days old: verify before you act on it" if stale else "")
 
 
 @given(st.integers(0, 2_000_000_000), st.integers(0, 300_000_000), st.sampled_from([BERLIN, "America/New_York", "UTC"]))

@@ -38,13 +38,6 @@ def paths(made: Inquiry) -> list[str]:
     return [each.path for each in made.hits]
 
 
-def test_the_tables_name_each_step_once_and_every_step() -> None:
-    listed = [step for table in (ask.PREPARE, ask.SEARCH, ask.CONCLUDE) for _, step in table]
-    assert len(listed) == len(set(listed))
-    steps_there = {each for each in vars(ask).values() if getattr(each, "__annotations__", {}).get("asker") == "Asker"}
-    assert steps_there - {ask.write_envelope} == set(listed)
-
-
 @pytest.mark.parametrize(
     ("hits", "special"),
     [
@@ -56,9 +49,7 @@ def test_the_tables_name_each_step_once_and_every_step() -> None:
     ],
 )
 def test_hits_are_arranged_only_where_one_is_special(hits: list[Hit], special: bool) -> None:
-    applies = {step: applies for applies, step in ask.SEARCH}[ask.arrange]
-    assert applies is not None
-    assert applies(inquiry(*hits)) is special
+    assert ask.is_special(inquiry(*hits)) is special
 
 
 def test_a_synthetic_hit_counts_half_and_equal_scores_stay_in_order() -> None:
@@ -76,8 +67,8 @@ def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Aske
         limit=2,
     )
     made.wanted = 4
-    ask.arrange(asker, made)
-    ask.keep_best(asker, made)
+    arranging.arrange(asker, made)
+    del made.hits[made.request.limit :]
     assert [each.id for each in made.hits] == [1, 3]
     assert {kept: twin.id for kept, twin in made.twins.items()} == {1: 2}
 
@@ -85,5 +76,5 @@ def test_a_session_and_its_distillate_are_united_and_the_limit_holds(asker: Aske
 def test_a_superseded_entry_is_below_its_successor(home: Home) -> None:
     with Asker(home, Shelf(home).config) as asker:
         made = inquiry(hit(1, "2026/01/old.md", 0.9, superseded_by="new"), hit(2, "x.md", 0.8), hit(3, "new.md", 0.7))
-        ask.arrange(asker, made)
+        arranging.arrange(asker, made)
     assert paths(made) == ["new.md", "2026/01/old.md", "x.md"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from core import clock
-from qmd.search.search import Hit, Searcher
+from qmd.search.search import Ranking
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 
@@ -28,17 +27,17 @@ def test_it_ranks_below_human_work(shelf: Shelf) -> None:
 def test_a_second_search_ranks_it_below_human_work_where_the_candidates_are_too_few(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch, machines: int, people: int, searches: int
 ) -> None:
-    now, asked, search = clock.now(), list[str](), Searcher.search
+    now, asked, rank = clock.now(), list[str](), Ranking.rank
     for number in range(machines):
         shelf.put("brain", f"m{number}.md", "the gannet dives, the gannet dives", date=now, synthetic=True)
     for number in range(people):
         shelf.put("brain", f"h{number}.md", f"the gannet dives and other matters of day {number}", date=now)
 
-    def counted(self: Searcher, question: str, **options: Any) -> list[Hit]:
+    def counted(self: Ranking, question: str, drop: str = "") -> None:
         asked.append(question)
-        return search(self, question, **options)
+        rank(self, question, drop)
 
-    monkeypatch.setattr(Searcher, "search", counted)
+    monkeypatch.setattr(Ranking, "rank", counted)
     hits = shelf.ask("gannet dives", limit=3)["hits"]
     assert ["/h" in hit["uri"] for hit in hits] == [number < people for number in range(3)]
     assert len(asked) == searches

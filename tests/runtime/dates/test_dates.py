@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.dates import dates
+from core import clock
+from runtime.asking.request import may_name_a_date
 from runtime.dates import words as date_words
 from runtime.dates.question import no_day, read
 from runtime.dates.span import Span
@@ -27,7 +28,7 @@ def span_at(question: str, now: str = NOW, name: str = "UTC") -> Span | None:
 def days_of(span: Span, name: str = "UTC") -> str:
     """The span as ``first`` or ``first..last``, by local dates."""
     with zone(name):
-        first, last = dates.day_iso(dates.day_of(span.since)), dates.day_iso(dates.day_of(span.until - 1))
+        first, last = clock.day_iso(clock.day_of(span.since)), clock.day_iso(clock.day_of(span.until - 1))
     return first if first == last else f"{first}..{last}"
 
 
@@ -155,9 +156,9 @@ def test_any_words_of_dates_give_a_sound_span(found: list[str], now: int) -> Non
             assert span.since < span.until
             assert span.phrase in question
             assert span.mode in ("bound", "boost")
-            assert dates.day_start(dates.day_of(span.since)) == span.since
-            assert dates.day_start(dates.day_of(span.until)) == span.until
-            assert dates.day_of(span.since) <= dates.day_of(now)
+            assert clock.day_start(clock.day_of(span.since)) == span.since
+            assert clock.day_start(clock.day_of(span.until)) == span.until
+            assert clock.day_of(span.since) <= clock.day_of(now)
 
 
 @given(st.text(max_size=200), st.integers(-(2**70), 2**70))
@@ -171,12 +172,12 @@ def test_the_cheap_check_never_hides_a_date(found: list[str], separator: str) ->
     question = separator.join(found)
     with zone("UTC"):
         if read(question, at(NOW)) is not None:
-            assert dates.may_name_a_date(question)
+            assert may_name_a_date(question)
 
 
 def test_the_cheap_check_spares_ordinary_questions() -> None:
     for question in ("why did the permission hook fail", "where is getUserName defined?", "what's --no-verify for"):
-        assert not dates.may_name_a_date(question)
+        assert not may_name_a_date(question)
 
 
 def test_a_long_question_of_dates_is_read_in_no_time() -> None:
