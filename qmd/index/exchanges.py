@@ -31,38 +31,29 @@ class Turns:
     A turn without reasoning has -1 there. A text without turns has no turn.
     """
 
-    __slots__ = ("_conclusions", "_fences", "_firsts", "ends", "roles", "starts", "text", "thoughts")
+    __slots__ = ("_conclusions", "_firsts", "ends", "roles", "starts", "text", "thoughts")
+
+    if TYPE_CHECKING:
+        starts: list[int]
+        roles: list[str]
+        # The turn that the exchange of each turn begins with.
+        _firsts: list[int]
+        _conclusions: dict[int, tuple[int, int]]
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.starts: list[int] = []
-        self.roles: list[str] = []
-        self.thoughts: list[int] = []
-        self._conclusions: dict[int, tuple[int, int]] = {}
-        # Where fences of code are, by the turn: looked for when a line of the turn is asked about.
-        self._fences: dict[int, list[int]] = {}
-        # The turn that the exchange of each turn begins with.
-        self._firsts: list[int] = []
-        at = 0 if text.startswith(_HEADING) else text.find(f"\n{_HEADING}") + 1
-        while text.startswith(_HEADING, at):
-            line = text[at : text.find("\n", at)]
-            _, closed, rest = line.partition("] ")
+        self.text, self.starts, self.roles, self._firsts, self._conclusions = text, [], [], [], {}
+        before, *pieces = f"\n{text}".split(f"\n{_HEADING}")
+        at = len(before)
+        for piece in pieces:
+            _, closed, rest = piece[: line_end(piece, 0)].partition("] ")
             if closed:
                 role = rest.partition(" ")[0]
                 self._firsts.append(len(self.starts) if role in _ASKING or not self.starts else self._firsts[-1])
                 self.starts.append(at)
                 self.roles.append(role)
-                self.thoughts.append(-1)
-            at = text.find(f"\n{_HEADING}", at) + 1
-            if not at:
-                break
-        at = text.find(_REASONING)
-        while at >= 0:
-            turn = self.turn(at)
-            if turn >= 0 and self.thoughts[turn] < 0:
-                self.thoughts[turn] = at
-            at = text.find(_REASONING, at + 1)
+            at += len(f"\n{_HEADING}") + len(piece)
         self.ends = [*self.starts[1:], len(text)] if self.starts else []
+        self.thoughts = [text.find(_REASONING, *turn) for turn in zip(self.starts, self.ends, strict=True)]
 
     def turn(self, offset: int) -> int:
         """Return the number (from 0) of the turn at ``offset``, -1 before the first."""
@@ -78,8 +69,7 @@ class Turns:
 
     def exchange(self, offset: int) -> int:
         """Return the turn that the exchange at ``offset`` begins with, -1 before the first turn."""
-        turn = bisect_right(self.starts, offset) - 1
-        return self._firsts[turn] if turn > 0 else turn
+        return self.first(self.turn(offset))
 
     def last(self, turn: int) -> int:
         """Return the turn that the exchange of ``turn`` ends with."""
@@ -133,14 +123,7 @@ class Turns:
 
     def in_fence(self, begin: int) -> bool:
         """Return True if the line at ``begin`` is code in a fence of its turn."""
-        turn = self.turn(begin)
-        if turn not in self._fences:
-            at, end = self.starts[turn], self.ends[turn]
-            fences = self._fences[turn] = []
-            while (at := self.text.find(_FENCE, at, end)) >= 0:
-                at += len(_FENCE)
-                fences.append(at)
-        return bisect_right(self._fences[turn], begin) % 2 == 1
+        return self.text.count(_FENCE, self.starts[self.turn(begin)], begin) % 2 == 1
 
 
 def line_end(text: str, begin: int) -> int:

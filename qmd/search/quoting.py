@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     Who = Literal["you", "agent", "$", "thought", ""]
     # A line that may answer: its worth, where it begins, the weights of the question's words in it, the weight of what
-    # is near it, and the factor by its speaker and form. The worth is the factor times the sum of all weights.
+    # is near it, and the factor by its speaker and form. The worth is the factor times the sum of all weights, without
+    # what was shown meanwhile; 0 until a page needs it.
     _Line = tuple[float, int, dict[str, float], float, float]
 
 # So many occurrences of a word are looked at.
@@ -54,7 +55,7 @@ _WEIGH = {
 _QUOTES = 12
 # A quote with fewer characters says too little, and so does one that is cut off after fewer, below others.
 _LEAST, _FRAGMENT = 40, 100
-# The weight of a word that another quote shows already, and the share of common words that makes two quotes alike.
+# What a word keeps of its weight when a quote shows it, and the share of common words that makes two quotes alike.
 _AGAIN = 0.8
 _ALIKE = 0.7
 # Lines, and prompts, that are looked at closely.
@@ -113,9 +114,7 @@ class Quote:
     __slots__ = ("line", "text", "who")
 
     def __init__(self, who: Who, line: int, text: str) -> None:
-        self.who = who
-        self.line = line
-        self.text = text
+        self.who, self.line, self.text = who, line, text
 
 
 def show(quotes: Iterable[Quote]) -> str:
@@ -130,17 +129,14 @@ class Question:
 
     def __init__(self, text: str) -> None:
         self.is_ascii = text.isascii()
-        spelled = {word.lower(): word for word in reversed(_words(text))}
-        words = [word for word in _words(text.lower()) if len(word) > 1 or word.isdigit() or is_cjk(word)]
+        words = {word.lower(): word for word in _words(text) if len(word) > 1 or word.isdigit() or is_cjk(word)}
         self.kinds = {kind for kind, signs in _ASKS.items() if not signs.isdisjoint(words)}
         if "why" in words:  # a reason is asked for, though of a push or a merge
             self.kinds.discard("command")
         self.signs = _SAYS["decision" if "decision" in self.kinds and "error" not in self.kinds else "error"]
         telling = [word for word in words if word not in STOP]
         # As they were typed, in their order.
-        self.stems = {
-            _stem(word): spelled.get(word, word) for word in [word for word in telling if word not in _EMPTY] or telling
-        }
+        self.stems = {_stem(word): words[word] for word in [each for each in telling if each not in _EMPTY] or telling}
 
 
 def quote(
@@ -150,28 +146,46 @@ def quote(
     return Reading(text, question).quotes(room, piece, meant=meant)
 
 
-class Reading:
-    """A document as it is read for a question: its turns, and the lines with the question's words."""
+class Reading(Turns):
+    """A document as it is read for a question: its turns, and the lines with the question's words.
 
-    __slots__ = ("_mentioned", "_own", "_prompts", "_question", "_session")
+    ``mentioned`` are the stems of the question that the text has in any form. ``lower`` is the text in small letters.
+    """
+
+    __slots__ = ("_counts", "_lines", "_own", "_prompts", "_question", "_weights", "lower", "mentioned")
+
+    if TYPE_CHECKING:
+        # The weights of the words in each line, by where the line begins; in each prompt, by its turn.
+        _own: dict[int, dict[str, float]]
+        _prompts: dict[int, dict[str, float]]
+        # How many lines of each exchange have a word.
+        _counts: dict[int, dict[str, int]]
+        _weights: dict[str, float]
 
     def __init__(self, text: str, question: Question) -> None:
-        self._session, self._question = _Session(text, is_ascii=question.is_ascii), question
-        self._mentioned, self._own, self._prompts = _matches(self._session, question)
+        super().__init__(text)
+        # A question in ASCII needs no other small letters; as bytes, a text gets those in a quarter of the time.
+        lower = text.encode().lower().decode() if question.is_ascii and not text.isascii() else text.lower()
+        # İ is two characters in small letters: offsets would be those of another text.
+        self.lower = lower = lower if len(lower) == len(text) else text
+        self._question, self._lines = question, text.count("\n") + 1
+        self._weights, self._own, self._prompts, self._counts = {}, {}, {}, {}
+        for stem in question.stems:
+            begins = [lower.rfind("\n", 0, place) + 1 for place in _occurrences(lower, text, stem)]
+            if begins:
+                self._weights[stem] = weight = log(1 + self._lines / (len(begins) + 0.5))
+            for begin in dict.fromkeys(begins):
+                if (turn := self.turn(begin)) >= 0:
+                    self._own.setdefault(begin, {})[stem] = weight
+                    count = self._counts.setdefault(self.first(turn), {})
+                    count[stem] = count.get(stem, 0) + 1
+                    if self.is_prompt(turn):
+                        self._prompts.setdefault(turn, {})[stem] = weight
+        self.mentioned = self._weights.keys()
 
-    def mentioned(self) -> set[str]:
-        """Return the stems of the question that the text has in any form."""
-        return self._mentioned
-
-    def exchanges(self) -> list[set[str]]:
+    def exchanges(self) -> list[Iterable[str]]:
         """Return the stems of the question that each exchange has; a text without turns is one exchange."""
-        session = self._session
-        if not session.starts:
-            return [self.mentioned()]
-        held: dict[int, set[str]] = {}
-        for begin, words in self._own.items():
-            held.setdefault(session.exchange(begin), set()).update(words)
-        return list(held.values())
+        return [*self._counts.values()] if self.starts else [self.mentioned]
 
     def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
         """Return the lines that answer best, at most ``room`` characters with their speakers.
@@ -179,225 +193,65 @@ class Reading:
         ``piece`` is the passage or the exchange (start, end) that the search found, ``meant``: by meaning rather than
         by words. The list is empty for a text without turns.
         """
-        session, question, own = self._session, self._question, self._own
-        if not session.starts:
+        if not self.starts:
             return []
-        start, end = min(piece[0], len(session.text)), min(piece[1], len(session.text))
-        best = session.exchanges(own)
-        outcome: list[int] = []
+        (start, end), best, outcome = piece, self._shares(), list[int]()
         if meant and end:
-            found = session.exchange(max(session.starts[0], start))
-            best, outcome = {found: 1.0}, list(session.result(found))[:_TOLD]
-        if start in session.starts:  # between an exchange's prompt and its outcome no line says more than others
+            found = self.exchange(max(self.starts[0], start))
+            best, outcome = {found: 1.0}, self._result(found)[:_TOLD]
+        if start in self.starts:  # between an exchange's prompt and its outcome no line says more than others
             start = end = 0
-        lines = list(_candidates(session, question, own, self._prompts, (start, end), outcome))
-        page = _Page(session, question, room)
+        lines = list(self._candidates(start, end, outcome))
+        page = _Page(self, self._question.stems, room)
         # Outcomes of the best exchanges first, then lines that the others add.
-        page.fill(
-            [(*line[:4], line[4] * best.get(session.exchange(line[1]), 0.0)) for line in lines],
-            room - _FROM_BEST,
-        )
-        page.fill(lines)
+        page.fill([(*line[:4], line[4] * best.get(self.exchange(line[1]), 0.0)) for line in lines], room - _FROM_BEST)
+        page.fill(lines, 0)
         return page.quotes
 
-
-class _Page:
-    """Quotes as they are chosen, and the ``room`` (characters) that is left for more."""
-
-    __slots__ = ("_kept", "_question", "_said", "_session", "_taken", "_words_by_line", "quotes", "room")
-
-    def __init__(self, session: _Session, question: Question, room: int) -> None:
-        self._session, self._question, self.room = session, question, room
-        self.quotes: list[Quote] = []
-        self._said: list[set[str]] = []
-        self._taken: set[int] = set()
-        # Each chosen line is compared with many others, and most lines with several chosen ones.
-        self._words_by_line: dict[int, set[str]] = {}
-        # How much of its weight a word keeps.
-        self._kept = dict.fromkeys(question.stems, 1.0)
-
-    def fill(self, lines: list[_Line], least: int = 0) -> None:
-        """Quote the best of ``lines`` until the room is down to ``least``."""
-        every, lines = [line for line in lines if line[2]], sorted(map(self._weighed, lines))
-        while lines and self.room >= max(_LEAST, least) and len(self.quotes) < _QUOTES:
-            line = lines.pop()
-            if line[1] in self._taken:
-                continue
-            # Words that were shown meanwhile count less: another line may be better now.
-            line = self._weighed(line)
-            if lines and line < lines[-1]:
-                insort(lines, line)
-                continue
-            if line[0] <= 0:
-                return
-            self._quote(self._latest(line, every))
-            for stem in line[2]:
-                self._kept[stem] *= _AGAIN
-
-    def _weighed(self, line: _Line) -> _Line:
-        _, begin, words, near, factor = line
-        worth, kept = 0.0, self._kept
-        for stem, weight in words.items():
-            worth += weight * kept[stem]
-        return factor * (near + worth), begin, words, near, factor
-
-    def _latest(self, line: _Line, lines: list[_Line]) -> int:
-        """Return the beginning of the last of ``lines`` that says the same: a session revises itself."""
-        latest, stems = line[1], line[2].keys()
-        later = [each[1] for each in lines if each[1] > latest and each[2].keys() >= stems]
-        said = self._words(latest) if later else set()
-        for begin in later:
-            if begin > latest and begin not in self._taken and self._may_hold(begin, said):
-                other = self._words(begin)
-                if len(said & other) > _ALIKE * max(len(said), len(other)):
-                    latest = begin
-        return latest
-
-    def _may_hold(self, begin: int, said: set[str]) -> bool:
-        """Return False if the line at ``begin`` has too few of the words for two alike lines, without cutting it."""
-        line, lacking = self._line(begin), (1 - _ALIKE) * len(said)
-        for word in said:
-            lacking -= word not in line
-            if lacking < 0:
-                return False
-        return True
-
-    def _line(self, begin: int) -> str:
-        return self._session.lower[begin : line_end(self._session.text, begin)]
-
-    def _words(self, begin: int) -> set[str]:
-        if begin not in self._words_by_line:
-            self._words_by_line[begin] = set(_words(self._line(begin)))
-        return self._words_by_line[begin]
-
-    def _quote(self, begin: int) -> None:
-        """Quote a line, and the answer to it if it is a question."""
-        for each in (begin, self._session.answer(begin)):
-            if not each or each in self._taken or self.room < _LEAST:
-                continue
-            quoted = self._session.excerpt(each, self.room, self._taken, self._question.stems)
-            if quoted is None or (self.quotes and self.room < _FRAGMENT and quoted.text.endswith("…")):
-                continue
-            said = set(_words(quoted.text.lower()))
-            if any(len(said & other) > _ALIKE * min(len(said), len(other)) for other in self._said):
-                continue
-            self._said.append(said)
-            self.room -= len(quoted.text) + len(quoted.who) + 3
-            self.quotes.append(quoted)
-
-
-def _candidates(
-    session: _Session,
-    question: Question,
-    own: dict[int, dict[str, float]],
-    prompts: dict[int, dict[str, float]],
-    piece: tuple[int, int],
-    outcome: list[int],
-) -> Iterator[_Line]:
-    """Yield the lines that may answer; ``outcome`` are those of what came of the exchange that was found by meaning."""
-    # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
-    worths = {begin: sum(words.values()) for begin, words in own.items()}
-    strong = sorted(own, key=lambda begin: (-worths[begin], -begin))[:_CANDIDATES]
-    near: dict[int, dict[str, float]] = {}
-    for begin in strong:
-        for following in session.following(begin, question.kinds):
-            near.setdefault(following, {}).update(own[begin])
-    candidates = {*strong, *near, *outcome}
-    for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
-        candidates.update(session.result(prompt))
-    start, end = piece
-    if end:
-        candidates.update(session.lines_between(start, end))
-    middling = log(1 + session.lines / 3)
-    none: dict[str, float] = {}
-    for begin in candidates:
-        words = own.get(begin, none)
-        around = prompts.get(session.exchange(begin), none)
-        if begin in near:
-            around = {**around, **near[begin]}
-        worth = 0.0
-        for stem, weight in around.items():
-            if stem not in words:
-                worth += weight
-        worth *= _BY_PROMPT
-        if end and start <= begin < end:
-            worth += _BY_PASSAGE * middling
-        if begin in outcome:
-            worth += _BY_EXCHANGE * middling
-        whole = worth + worths.get(begin, 0.0)
-        if whole > 0 and (factor := session.factor(begin, question)) > 0:
-            yield factor * whole, begin, words, worth, factor
-
-
-def _matches(
-    session: _Session, question: Question
-) -> tuple[set[str], dict[int, dict[str, float]], dict[int, dict[str, float]]]:
-    """Return the stems that the text has, and their weights by the beginning of their line, by their prompt's turn."""
-    mentioned: set[str] = set()
-    own: dict[int, dict[str, float]] = {}
-    prompts: dict[int, dict[str, float]] = {}
-    lower, first = session.lower, session.starts[0] if session.starts else len(session.text)
-    for stem in question.stems:
-        begins = [lower.rfind("\n", 0, place) + 1 for place in _occurrences(lower, session.text, stem)]
-        if not begins:
-            continue
-        mentioned.add(stem)
-        weight = log(1 + session.lines / (len(begins) + 0.5))
-        for begin in begins:
-            if begin < first:
-                continue
-            own.setdefault(begin, {})[stem] = weight
-            turn = session.turn(begin)
-            if session.is_prompt(turn):
-                prompts.setdefault(turn, {})[stem] = weight
-    return mentioned, own, prompts
-
-
-class _Session(Turns):
-    """A session's document by turns, with what lines of it are worth; ``lower`` is its text in small letters."""
-
-    __slots__ = ("lines", "lower")
-
-    def __init__(self, text: str, *, is_ascii: bool) -> None:
-        super().__init__(text)
-        # A question in ASCII needs no other small letters; as bytes, a text gets those in a quarter of the time.
-        lower = text.encode().lower().decode() if is_ascii and not text.isascii() else text.lower()
-        # İ is two characters in small letters: offsets would be those of another text.
-        self.lower = lower if len(lower) == len(text) else text
-        self.lines = text.count("\n") + 1
-
-    def exchanges(self, own: dict[int, dict[str, float]]) -> dict[int, float]:
+    def _shares(self) -> dict[int, float]:
         """Return the square of each exchange's share of the best one's points, by the turn that it begins with."""
-        counts: dict[int, dict[str, int]] = {}
-        weights: dict[str, float] = {}
-        for begin, words in own.items():
-            weights.update(words)
-            count = counts.setdefault(self.exchange(begin), {})
-            for stem in words:
-                count[stem] = count.get(stem, 0) + 1
-        average = len(self.text) / max(1, self.roles.count("user") + self.roles.count("task"))
+        average = len(self.text) / max(1, sum(map(self.is_prompt, range(len(self.starts)))))
         points: dict[int, float] = {}
-        for turn, count in counts.items():
+        for turn, count in self._counts.items():
             enough = _MANY * (self.ends[self.last(turn)] - self.starts[turn]) / average
-            points[turn] = sum(weights[stem] * each / (each + enough) for stem, each in count.items())
+            points[turn] = sum(self._weights[stem] * each / (each + enough) for stem, each in count.items())
         best = max(points.values(), default=1.0)
         return {turn: (each / best) ** 2 for turn, each in points.items()}
 
-    def lines_between(self, start: int, end: int) -> Iterator[int]:
-        """Yield the beginnings of the lines of a passage that say something."""
-        if start >= end:
-            return  # after a call that ends the text, a conclusion begins behind it
-        begin = start if start == 0 or self.text[start - 1] == "\n" else self.text.find("\n", start, end) + 1 or end
-        begin = max(begin, self.starts[0])
-        while begin < end:
-            stop = line_end(self.text, begin)
-            if stop - begin > 3:
-                yield begin
-            begin = stop + 1
+    def _candidates(self, start: int, end: int, outcome: list[int]) -> Iterator[_Line]:
+        """Yield the lines that may answer; ``outcome`` are those of the exchange that was found by meaning."""
+        own, prompts, none = self._own, self._prompts, dict[str, float]()
+        # Most lines of a long session have one common word: they never win. A session revises itself: the later wins.
+        strong = sorted(own, key=lambda begin: (sum(own[begin].values()), begin), reverse=True)[:_CANDIDATES]
+        near: dict[int, dict[str, float]] = {}
+        for begin in strong:
+            for following in self._following(begin):
+                near.setdefault(following, {}).update(own[begin])
+        candidates = {*strong, *near, *outcome, *self._lines_between(start, end)}
+        for prompt in sorted(prompts, key=lambda prompt: (-sum(prompts[prompt].values()), prompt))[:_PROMPTS]:
+            candidates.update(self._result(prompt))
+        middling = log(1 + self._lines / 3)
+        for begin in candidates:
+            words = own.get(begin, none)
+            around = {**prompts.get(self.exchange(begin), none), **near.get(begin, none)}
+            worth = _BY_PROMPT * sum([weight for stem, weight in around.items() if stem not in words])
+            worth += middling * (_BY_PASSAGE * (start <= begin < end) + _BY_EXCHANGE * (begin in outcome))
+            if (words or worth) and (factor := self._factor(begin)):
+                yield 0.0, begin, words, worth, factor
 
-    def following(self, begin: int, kinds: set[str]) -> Iterator[int]:
+    def _lines_between(self, start: int, end: int) -> Iterator[int]:
+        """Yield the beginnings of the lines of a passage that say something."""
+        if self.text[start - 1 : start] not in ("", "\n"):
+            start = line_end(self.text, start) + 1
+        start = max(self.starts[0], start)
+        for line in self.text[start : line_end(self.text, end - 1)].split("\n") if start < end else ():
+            if len(line) > 3:
+                yield start
+            start += len(line) + 1
+
+    def _following(self, begin: int) -> Iterator[int]:
         """Yield what the line at ``begin`` may speak of: the next of its turn, calls, the answer to a question."""
-        turn = self.turn(begin)
+        turn, kinds = self.turn(begin), self._question.kinds
         stop = line_end(self.text, begin)
         if answer := self.answer(begin):
             yield answer
@@ -418,10 +272,9 @@ class _Session(Turns):
             yield following
             count += 1
 
-    def result(self, prompt: int) -> Iterator[int]:
-        """Yield the first lines of what an exchange ends with."""
-        for _, begin in zip(range(_RESULT), self.lines_between(*self.outcome(prompt)), strict=False):
-            yield begin
+    def _result(self, prompt: int) -> list[int]:
+        """Return the first lines of what an exchange ends with."""
+        return [*self._lines_between(*self.outcome(prompt))][:_RESULT]
 
     def _command(self, begin: int) -> str:
         """Return the command of a call of a shell or of a shell's history, "" if the line is none."""
@@ -436,9 +289,9 @@ class _Session(Turns):
     def _failed(self, begin: int) -> bool:
         return self.text.startswith("\n  ! ", line_end(self.text, begin))
 
-    def factor(self, begin: int, question: Question) -> float:
+    def _factor(self, begin: int) -> float:
         """Return the weight of a line by its speaker and its form; 0 for a line that says nothing by itself."""
-        kinds = question.kinds
+        kinds = self._question.kinds
         line = self.text[begin : line_end(self.text, begin)]
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
@@ -475,7 +328,7 @@ class _Session(Turns):
             changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
             return _WEIGH["change, asked for" if changes else "read, asked for"] * factor
         lower = self.lower[begin : begin + len(line)]
-        for sign in question.signs:
+        for sign in self._question.signs:
             if sign in lower:
                 factor *= _WEIGH["concluding"]
                 break
@@ -523,6 +376,67 @@ class _Session(Turns):
             taken.add(following)
             text += "\n" + line
         return Quote(who, number, text)
+
+
+class _Page:
+    """Quotes as they are chosen, and the ``room`` (characters) that is left for more."""
+
+    __slots__ = ("_kept", "_reading", "_said", "_taken", "quotes", "room")
+
+    if TYPE_CHECKING:
+        quotes: list[Quote]
+        # The words of each quote.
+        _said: list[set[str]]
+
+    def __init__(self, reading: Reading, stems: Iterable[str], room: int) -> None:
+        self._reading, self.room, self.quotes, self._said, self._taken = reading, room, [], [], set[int]()
+        # How much of its weight a word keeps.
+        self._kept = dict.fromkeys(stems, 1.0)
+
+    def fill(self, lines: list[_Line], least: int) -> None:
+        """Quote the best of ``lines`` until the room is down to ``least``."""
+        every, lines = lines, sorted(map(self._weighed, lines))
+        while lines and self.room >= max(_LEAST, least) and len(self.quotes) < _QUOTES:
+            # Words that were shown meanwhile count less: another line may be better now.
+            line = self._weighed(lines.pop())
+            if lines and line < lines[-1]:
+                insort(lines, line)
+            elif line[1] not in self._taken and line[0]:
+                self._quote(self._latest(line, every))
+                for stem in line[2]:
+                    self._kept[stem] *= _AGAIN
+
+    def _latest(self, line: _Line, lines: list[_Line]) -> int:
+        """Return where the last of a line and of other ``lines`` begins that say the same: a session revises itself."""
+        lower, latest, stems = self._reading.lower, line[1], line[2].keys()
+        later = sorted(each[1] for each in lines if each[1] > latest and each[2] and each[2].keys() >= stems)
+        said = set(_words(lower[latest : line_end(lower, latest)])) if later else set()
+        for begin in later:
+            text = lower[begin : line_end(lower, begin)]
+            # Cutting a line into words takes longer than looking for them.
+            if begin not in self._taken and sum([word in text for word in said]) > _ALIKE * len(said):
+                other = set(_words(text))
+                if len(said & other) > _ALIKE * max(len(said), len(other)):
+                    latest = begin
+        return latest
+
+    def _weighed(self, line: _Line) -> _Line:
+        _, begin, words, near, factor = line
+        return factor * (near + sum([words[stem] * self._kept[stem] for stem in words])), begin, words, near, factor
+
+    def _quote(self, begin: int) -> None:
+        """Quote a line, and the answer to it if it is a question."""
+        for each in (begin, self._reading.answer(begin)):
+            if not each or each in self._taken or self.room < _LEAST:
+                continue
+            quoted = self._reading.excerpt(each, self.room, self._taken, self._kept)
+            if quoted is None or (self.quotes and self.room < _FRAGMENT and quoted.text.endswith("…")):
+                continue
+            said = set(_words(quoted.text.lower()))
+            if all(len(said & other) <= _ALIKE * min(len(said), len(other)) for other in self._said):
+                self._said.append(said)
+                self.quotes.append(quoted)
+                self.room -= len(quoted.text) + len(quoted.who) + 3
 
 
 def _typed(line: str) -> str:

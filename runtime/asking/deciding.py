@@ -92,7 +92,7 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
             readable = shown(text)
         reading = quoting.Reading(readable, question)
         if len(held) < NEAREST:
-            held.append(reading.mentioned())
+            held.append(reading.mentioned)
             exchanges = exchanges or reading.exchanges()
         if hit.is_clean:
             hit.quotes = reading.quotes(inquiry.request.budget, hit.piece, meant=hit.near is not None)

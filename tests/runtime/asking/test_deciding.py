@@ -108,4 +108,4 @@ def test_rare_words_that_the_best_exchange_lacks_are_missing(home: Home) -> None
 def test_a_text_mentions_a_word_in_any_of_its_forms() -> None:
     wanted = Question("why did TestLocks need Redis retries in a lock")
     assert list(wanted.stems.values()) == ["TestLocks", "need", "Redis", "retries", "lock"]
-    assert wanted.stems.keys() - Reading("The redis-retry of myTestLock", wanted).mentioned() == {"need"}
+    assert wanted.stems.keys() - Reading("The redis-retry of myTestLock", wanted).mentioned == {"need"}
