@@ -15,7 +15,7 @@ from qmd.index.terms import STOP, is_cjk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Literal
 
     Who = Literal["you", "agent", "$", "thought", ""]
@@ -183,9 +183,9 @@ class Reading(Turns):
                         self._prompts.setdefault(turn, {})[stem] = weight
         self.mentioned = self._weights.keys()
 
-    def exchanges(self) -> list[Iterable[str]]:
+    def exchanges(self) -> list[Collection[str]]:
         """Return the stems of the question that each exchange has; a text without turns is one exchange."""
-        return [*self._counts.values()] if self.starts else [self.mentioned]
+        return list(self._counts.values()) if self.starts else [self.mentioned]
 
     def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
         """Return the lines that answer best, at most ``room`` characters with their speakers.

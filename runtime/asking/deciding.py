@@ -13,7 +13,7 @@ from runtime.asking.request import echoed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Sequence
 
     from qmd.search.quoting import Question
     from runtime.asking.ask import Asker, Inquiry
@@ -49,14 +49,12 @@ class Known:
 
     __slots__ = ("covered", "lacking", "somewhere", "words")
 
-    def __init__(self, rarities: dict[str, float], held: Iterable[set[str]]) -> None:
+    def __init__(self, rarities: dict[str, float], held: Sequence[Collection[str]]) -> None:
         """``rarities`` are those of the question's stems; ``held`` has the stems of each hit."""
-        documents = list(held)
-        whole = sum(rarities.values()) or 1.0
-        self.covered = max((sum(rarities[stem] for stem in each) for each in documents), default=0.0) / whole
-        self.somewhere = set[str]().union(*documents)
-        missing = rarities.keys() - self.somewhere
-        self.lacking = max((rarities[stem] for stem in missing), default=0.0)
+        self.somewhere = set[str]().union(*held)
+        covered = max((sum([rarities[stem] for stem in each]) for each in held), default=0.0)
+        self.covered = covered / (sum(rarities.values()) or 1.0)
+        self.lacking = max((rarities[stem] for stem in rarities.keys() - self.somewhere), default=0.0)
         self.words = min(sum(rarity > 0 for rarity in rarities.values()), _MOST_WORDS)
 
     def chance(self, evidence: float) -> float:
@@ -82,22 +80,20 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
     from qmd.search import quoting, search
 
     question = quoting.Question(inquiry.question)
-    held: list[set[str]] = []
-    exchanges: list[set[str]] = []
+    held: list[Collection[str]] = []
+    exchanges: list[Collection[str]] = []
     for hit in inquiry.hits:
-        text = readable = search.read(asker.connection, hit)
+        text = search.read(asker.connection, hit)
+        readable, piece = text, hit.piece
         if not hit.is_clean:
             from core.redaction import shown
 
-            readable = shown(text)
+            readable, piece = shown(text), (0, 0)  # places in the text are others there
         reading = quoting.Reading(readable, question)
         if len(held) < NEAREST:
             held.append(reading.mentioned)
             exchanges = exchanges or reading.exchanges()
-        if hit.is_clean:
-            hit.quotes = reading.quotes(inquiry.request.budget, hit.piece, meant=hit.near is not None)
-        else:
-            hit.quotes = reading.quotes(inquiry.request.budget)
+        hit.quotes = reading.quotes(inquiry.request.budget, piece, meant=hit.near is not None)
         if hit.quotes:
             hit.line, hit.snippet = hit.quotes[0].line, quoting.show(hit.quotes)
         elif not hit.snippet:
@@ -108,7 +104,7 @@ def decide(asker: Asker, inquiry: Inquiry) -> None:
     rarities = _by_stem(question, ranking.rarities())
     # The search counts the passages only if a word matches.
     abstain(inquiry, Known(rarities, held), ranking.passages or catalogue.count_passages(asker.connection))
-    best = max(exchanges, key=lambda each: sum(rarities[stem] for stem in each), default=set())
+    best = max(exchanges, key=lambda each: sum([rarities[stem] for stem in each]), default=())
     missing = [question.stems[stem] for stem, rarity in rarities.items() if rarity > _RARE and stem not in best]
     if missing:
         # A question may contain a secret, which is repeated nowhere.
@@ -157,7 +153,6 @@ def _by_stem(question: Question, rarities: dict[str, float]) -> dict[str, float]
     """Return the rarity of each of a question's stems; of a path or name the rarity of its rarest part, else 0."""
     found = {}
     for stem, word in question.stems.items():
-        parts = "".join(each if each.isalnum() else " " for each in word.lower()).split()
-        known = [rarities[part] for part in (" ".join(parts), *parts) if part in rarities]
-        found[stem] = max(known, default=0.0)
+        parts = "".join([each if each.isalnum() else " " for each in word.lower()]).split()
+        found[stem] = max(rarities.get(part, 0.0) for part in (" ".join(parts), *parts))
     return found
