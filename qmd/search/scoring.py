@@ -78,6 +78,13 @@ class Scored:
         self.evidence_points = 0.0
         self.passage = self.token = 0
 
+    def add_passage(self, whole: float, span: float, passage: int, token: int) -> None:
+        """Count a passage with its points and those of its best span, which is at ``token``."""
+        if whole + span > self.evidence_points:
+            self.evidence_points, self.passage, self.token = whole + span, passage, token
+        self.passage_points = max(self.passage_points, whole)
+        self.span_points = max(self.span_points, span)
+
     @property
     def word_points(self) -> float:
         """Return the points for words: of the document, its best passage and its best span."""
@@ -150,8 +157,8 @@ def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> t
 def evidence(
     share: float,
     passages: int,
-    cosine: float | None,
-    level: float | None,
+    cosine: float | None = None,
+    level: float | None = None,
     *,
     whole: bool = True,
     covered: float | None = None,

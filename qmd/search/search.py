@@ -153,42 +153,21 @@ class Searcher:
         self._function = f"brain_positions_{Searcher._made}"
         connection.register_fts5_function(self._function, self._collect)
 
-    def search(
-        self,
-        question: str,
-        *,
-        limit: int,
-        filters: Filters,
-        boost: Boost | None = None,
-        drop: str = "",
-        meaning: Meaning | None = None,
-        parts: bool = False,
-    ) -> list[Hit]:
-        """Return the best ``limit`` documents, best first; equal scores fall in the order they were indexed.
+    def search(self, question: str, *, limit: int, filters: Filters) -> list[Hit]:
+        """Return the best ``limit`` documents for words alone, best first. Raises apsw.Error.
 
         No text is read: ``show`` fills in the lines of the hits that are shown.
-
-        Args:
-            question: words, names, code.
-            limit: the most documents.
-            filters: which documents may answer.
-            boost: lifts documents by their date.
-            drop: the part of the question that names the date; its words count only if nothing else remains.
-            meaning: the question's vector, to be blended with words; ``vec0`` must be loaded.
-            parts: each hit lists the points that its score is made of.
-
-        Raises apsw.Error.
         """
-        self.last = ranking = Ranking(self, filters, limit, boost, meaning)
-        ranking.rank(question, drop)
-        return ranking.hits(parts=parts)
+        self.last = ranking = Ranking(self, filters, limit)
+        ranking.rank(question)
+        return ranking.hits()
 
     def elsewhere(self, question: str, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the best documents of ``others`` alone, best first, without a text. Raises apsw.Error."""
         ranking = Ranking(self, filters, limit)
         del ranking.stores[0]
         ranking.rank(question)
-        return ranking.hits(parts=False)
+        return ranking.hits()
 
     def newest(self, *, limit: int, filters: Filters) -> list[Hit]:
         """Return the documents that ended last: a walk through time, no search. Raises apsw.Error."""
@@ -215,9 +194,9 @@ class Searcher:
         """Return where the phrases of ``match`` are in the rows ``ids``, without the first ``skip`` phrases."""
         if not ids:
             return []
-        name, among = table[0], ",".join(map(str, ids))
-        query = f"SELECT {self._function}({name}) FROM {name} WHERE {name} MATCH ? AND +rowid IN ({among})"
         self._rows, self._skip = [], skip
+        query = "SELECT {0}({1}) FROM {1} WHERE {1} MATCH ? AND +rowid IN ({2})"
+        query = query.format(self._function, table[0], ",".join(map(str, ids)))
         self.connection.execute(query, (match,)).fetchall()
         return self._rows
 
@@ -367,6 +346,7 @@ class Ranking:
         scored: dict[int, Scored]
         nearest: Nearest | None
         evidence: float | None
+        frequencies: list[float]
         _named: set[int]
         _shown_by_meaning: dict[int, Near]
         # The terms that each document has, where there are too few passages to know what is rare.
@@ -383,15 +363,17 @@ class Ranking:
         self._searcher, self._filters = searcher, filters
         self._limit, self._boost, self._meaning = limit, boost, meaning
         self.stores: list[Candidates] = [IndexCandidates(searcher, filters, limit)]
-        if searcher.others:
-            self.stores += [store.candidates(filters, limit) for store in searcher.others]
+        self.stores += [store.candidates(filters, limit) for store in searcher.others]
         self._named, self._shown_by_meaning, self.scored = set(), {}, {}
         self._held = self.nearest = self.evidence = None
-        self.frequencies: list[float] = []
+        self.frequencies = []
         self.best, self.full, self.passages = 0.0, 1.0, 0
 
     def rank(self, question: str, drop: str = "") -> None:
-        """Nominate and score."""
+        """Nominate and score. Raises apsw.Error.
+
+        ``drop`` is the part of the question that names the date; its words count only if nothing else remains.
+        """
         self.terms = self._searcher.analyzer.analyze(question, drop)
         # A name without other words asks for the thing of that name, not for what mentions it most.
         name = question.removesuffix("()")
@@ -414,7 +396,7 @@ class Ranking:
         self.scores = {document: candidate.points for document, candidate in self.scored.items()}
         covered = None if self._held is None else scoring.covered(self.terms, self._held.values())
         if meaning is None:
-            self.evidence = scoring.evidence(share, self.passages, None, None, covered=covered)
+            self.evidence = scoring.evidence(share, self.passages, covered=covered)
         else:
             self._blend_meaning(meaning, share, covered)
 
@@ -422,32 +404,18 @@ class Ranking:
 
     def _score_passages(self) -> None:
         """Score the nominated passages, each with its tightest span."""
-        located: list[tuple[Candidates, Placed]] = []
-        self.frequencies = [0.0] * len(self.terms.count)
-        for store in self.stores:
-            located += ((store, store.passages()),)
-            self.passages += store.total
-            for term, frequency in enumerate(store.frequencies):
-                self.frequencies[term] += frequency
+        located = [(store, *store.passages()) for store in self.stores]
+        self.passages = sum(store.total for store in self.stores)
+        self.frequencies = list(map(sum, zip(*(store.frequencies for store in self.stores), strict=True)))
         self._weigh()
-        for store, (rows, homes) in located:
+        for store, rows, homes in located:
             for passage, length, _, places in rows:
-                counts = [0.0] * len(self._weights)
-                for term, (own, inner) in zip(store.terms, places, strict=True):
-                    counts[term] += len(own) + len(inner)
-                matches = sorted(
-                    (position, term)
-                    for term, columns in zip(store.terms, places, strict=True)
-                    for position in columns[0]
-                )
+                counts = self._count(store, [len(own) + len(inner) for own, inner in places])
+                matches = sorted([(at, term) for term, (own, _) in zip(store.terms, places, strict=True) for at in own])
                 whole = scoring.bm25(counts, self._weights, length)
                 span, token, _ = scoring.best_span(matches, self._span_weights) if matches else (0.0, -1, -1)
                 for document in homes.get(passage, ()):
-                    candidate = self._candidate(document, counts)
-                    if whole + span > candidate.evidence_points:
-                        candidate.evidence_points, candidate.passage, candidate.token = whole + span, passage, token
-                    candidate.passage_points = max(candidate.passage_points, whole)
-                    candidate.span_points = max(candidate.span_points, span)
+                    self._candidate(document, counts).add_passage(whole, span, passage, token)
 
     def _score_documents(self) -> None:
         """Score whole documents. A term in the title counts more.
@@ -457,9 +425,7 @@ class Ranking:
         for store in self.stores:
             self._named.update(store.named)
             for document, length, _, places in store.documents():
-                counts = [0.0] * len(self._weights)
-                for term, (_, title, body) in zip(store.terms, places, strict=True):
-                    counts[term] += scoring.TITLE_WEIGHT * len(title) + len(body)
+                counts = self._count(store, [len(own) * scoring.TITLE_WEIGHT + len(body) for _, own, body in places])
                 self._candidate(document, counts).document_points = scoring.bm25(counts, self._weights, length)
 
     def _add_nearest(self, meaning: Meaning) -> None:
@@ -513,15 +479,21 @@ class Ranking:
             )
 
     def _weigh(self) -> None:
-        """Weigh the terms by how rare they are among the passages of all stores."""
+        """Weigh the terms by how rare they are among the passages of all stores, and among their spans."""
         rows, pairs = self.passages or 1, list(zip(self.terms.count, self.frequencies, strict=True))
         self._weights = [count * scoring.idf(rows, frequency) for count, frequency in pairs]
         spans = rows * scoring.SPANS_IN_PASSAGE
         self._span_weights = [count * scoring.idf(spans, frequency) for count, frequency in pairs]
         # The points of a perfect match: a document, a passage and a span that match every term without end.
         self.full = (scoring.K1 + 1) * (2 * sum(self._weights) + sum(self._span_weights)) or 1.0
-        if rows < scoring.FEW_PASSAGES:
-            self._held = {}
+        self._held = {} if rows < scoring.FEW_PASSAGES else None
+
+    def _count(self, store: Candidates, by_phrase: list[float]) -> list[float]:
+        """Return how often a row of ``store`` has each term, from the same of each phrase."""
+        counts = [0.0] * len(self._weights)
+        for term, count in zip(store.terms, by_phrase, strict=True):
+            counts[term] += count
+        return counts
 
     def _candidate(self, document: int, counts: list[float]) -> Scored:
         """Return the points of a document that has a row with these ``counts`` of the terms."""
@@ -567,19 +539,14 @@ class Ranking:
         """Whether every document with a telling word of the question is a candidate."""
         return len(self.scored) < scoring.NOMINATED_DOCUMENTS
 
-    def hits(self, *, parts: bool, limit: int = 0) -> list[Hit]:
+    def hits(self, *, parts: bool = False, limit: int = 0) -> list[Hit]:
         """Return the best documents that filters let through, ``limit`` if given, with ``parts`` of their scores."""
-        ranked, limit = self.ranked(), limit or self._limit
-        found: list[Hit] = []
+        ranked, limit, found = self.ranked(), limit or self._limit, list[Hit]()
         # Documents that the filters leave out were not nominated, except through a content they share.
-        for start in range(0, len(ranked), limit):
-            window = ranked[start : start + limit]
-            hits = self.stores[0].hits(window)
-            for store in self.stores[1:]:
-                hits.update(store.hits(window))
-            found += [hits[each] for each in window if each in hits]
-            if len(found) >= limit:
-                break
+        while ranked and len(found) < limit:
+            window, ranked = ranked[:limit], ranked[limit:]
+            there = {number: hit for store in self.stores for number, hit in store.hits(window).items()}
+            found += [there[document] for document in window if document in there]
         del found[limit:]
         for hit in found:
             points, hit.score = self.scored[hit.id], min(1.0, self.scores[hit.id] / self.full)

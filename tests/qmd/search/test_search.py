@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
@@ -14,22 +15,33 @@ from qmd.index.store import open_index
 from qmd.index.update import register, update
 from qmd.search import lex
 from qmd.search.explanation import Explanation, explain
-from qmd.search.search import Hit, Searcher
+from qmd.search.search import Hit, Ranking, Searcher
 from tests.examples import examples
 from tests.qmd.corpus import Folder, indexed, run, write
+
+if TYPE_CHECKING:
+    from qmd.search.search import Boost
 
 FILLER = "The quick work of the day went on without much of note. " * 12
 
 
 def _ask(
-    connection: apsw.Connection, question: str, limit: int = 5, *, strict: bool = False, **options: object
+    connection: apsw.Connection,
+    question: str,
+    limit: int = 5,
+    *,
+    strict: bool = False,
+    filters: Filters | None = None,
+    boost: Boost | None = None,
+    drop: str = "",
 ) -> list[Hit]:
-    filters = options.pop("filters", None) or Filters()
-    assert isinstance(filters, Filters)
+    filters = filters or Filters()
     searcher = Searcher(connection)
     if strict:
         return lex.strict(connection, question, limit, filters)
-    hits = searcher.search(question, limit=limit, filters=filters, **options)  # type: ignore[arg-type]
+    ranking = Ranking(searcher, filters, limit, boost)
+    ranking.rank(question, drop)
+    hits = ranking.hits(parts=True)
     searcher.show(hits)
     return hits
 
@@ -181,7 +193,7 @@ def test_a_boost_lifts_the_documents_of_its_days_that_match_and_no_others(tmp_pa
         },
     )
     april = _Days(1775001600, 1777593600)
-    hits = _ask(connection, "walrus in april", boost=april, drop="in april", parts=True)
+    hits = _ask(connection, "walrus in april", boost=april, drop="in april")
     assert _paths(hits)[0] == "b.md"
     assert set(_paths(hits)) == {"a.md", "b.md"}
     assert hits[0].parts["date"] > 0
@@ -282,7 +294,7 @@ def test_a_whole_year_lifts_less_than_a_day(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, {"a.md": "---\ndate: 2026-03-01T10:00:00Z\n---\nwalrus"})
     year = DateBoost(Span(1767225600, 1798761600, "boost", "", ""))
     day = DateBoost(Span(1772323200, 1772409600, "boost", "", ""))
-    lifted = [_ask(connection, "walrus", boost=boost, parts=True)[0].parts["date"] for boost in (year, day)]
+    lifted = [_ask(connection, "walrus", boost=boost)[0].parts["date"] for boost in (year, day)]
     assert 0 < lifted[0] < lifted[1] / 2
 
 
@@ -310,7 +322,7 @@ def test_a_name_alone_finds_what_has_it_before_what_uses_it(
     for number in range(crowd):
         files[f"c{number}.md"] = f"# c{number}\n\n{called} {called}\n"
     connection, _ = indexed(tmp_path, files)
-    hits = _ask(connection, question, limit=10, parts=True)
+    hits = _ask(connection, question, limit=10)
     assert sorted(hit.title for hit in hits[: len(first)]) == sorted(first)
     assert [hit.title for hit in hits[len(first) :] if hit.parts.get("name")] == []
     scores = [hit.score for hit in hits]

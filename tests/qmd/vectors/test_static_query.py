@@ -22,7 +22,7 @@ from qmd.embedding.provider import quantise
 from qmd.index.catalogue import Filters
 from qmd.index.semantic import spaces, vectors
 from qmd.search import scoring
-from qmd.search.search import Searcher
+from qmd.search.search import Ranking, Searcher
 from qmd.vectors import knn, static_fit, static_prior, static_query, syntax
 from qmd.vectors.knn import Meaning
 from qmd.vectors.static_query import StaticQuery
@@ -330,12 +330,13 @@ def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, spa
     searcher = Searcher(connection)
     (vector,) = quantise(model.embed(["alra beno"]))
     meaning = Meaning(space, lambda: vector, {}, 0.5, 10)
-    hits = searcher.search("unheardof", limit=3, filters=Filters(), meaning=meaning, parts=True)
+    ranking = Ranking(searcher, Filters(), 3, None, meaning)
+    ranking.rank("unheardof")
+    hits = ranking.hits(parts=True)
     searcher.show(hits)
     assert len(hits) == 3
-    assert searcher.last is not None
-    assert searcher.last.best == 0.0
-    assert searcher.last.nearest is not None
+    assert ranking.best == 0.0
+    assert ranking.nearest is not None
     assert all(hit.snippet for hit in hits)
     assert "cosine" in hits[0].parts
     assert searcher.search("unheardof", limit=3, filters=Filters()) == []
