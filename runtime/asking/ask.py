@@ -367,7 +367,7 @@ def is_special(inquiry: Inquiry) -> bool:
 
 def may_be_outdated(inquiry: Inquiry) -> bool:
     """Return True if there is another hit to compare one with, or a hit's project is on this machine."""
-    return len(inquiry.hits) > 1 or any(isdir(hit.field("project") or "") for hit in inquiry.hits)
+    return len(inquiry.hits) > 1 or any(isdir(str(hit.fields.get("project") or "")) for hit in inquiry.hits)
 
 
 def explain_reranking(inquiry: Inquiry, report: dict[str, Any]) -> None:

@@ -76,9 +76,7 @@ def age(instant: int, now: int) -> tuple[int, str]:
     change of clocks counts once. An instant in the future (another machine's clock) is ``today``, 0 days old.
     """
     passed = max(0, clock.day_of(now) - clock.day_of(instant))
-    if passed == 0:
-        return 0, "today"
-    return passed, "yesterday" if passed == 1 else f"{passed} days ago"
+    return passed, ("today", "yesterday")[passed] if passed < 2 else f"{passed} days ago"
 
 
 def age_warning(age_days: int) -> str:
@@ -124,10 +122,10 @@ def entry(rank: int, hit: Hit, config: Config, now: int, inquiry: Inquiry | None
 
     ``inquiry`` has what is known of the hit besides: its validity, its other representation, the date asked for.
     """
-    source, kind, project, successor = map(hit.field, ("source", "type", "project", "superseded_by"))
-    folder, machine = config.collections.get(hit.collection), machine_of(hit.path)
-    trust = config.trust_of(hit.collection, hit.path)
     days, label = age(hit.date, now)
+    date, machine, trust = clock.iso(hit.date), machine_of(hit.path), config.trust_of(hit.collection, hit.path)
+    folder = config.collections.get(hit.collection)
+    source, kind, project, successor = map(hit.field, ("source", "type", "project", "superseded_by"))
     span, twin = (inquiry.span, inquiry.twins.get(hit.id)) if inquiry is not None else (None, None)
     validity = validity_of(hit, trust, successor, inquiry)
     result: dict[str, Any] = {
@@ -142,7 +140,7 @@ def entry(rank: int, hit: Hit, config: Config, now: int, inquiry: Inquiry | None
         "title": hit.title,
         "line": hit.line,
         "snippet": hit.snippet,
-        "date": clock.iso(hit.date),
+        "date": date,
         "age_days": days,
         "age": label,
         "stale": days > FRESH_DAYS,

@@ -340,7 +340,6 @@ def test_meaning_brings_up_what_no_word_matches(connection: apsw.Connection, spa
     assert all(hit.snippet for hit in hits)
     assert "cosine" in hits[0].parts
     assert searcher.search("unheardof", limit=3, filters=Filters()) == []
-    assert searcher.last.nearest is None
 
 
 def test_the_share_of_code_is_that_of_lines_in_fences_or_indented(tmp_path: Path) -> None:
