@@ -20,7 +20,7 @@ _CHANGES: dict[str, dict[str, str]] = {
 }
 _COUNTS = {
     "units": ("documents", "document_tokens", "passages", "passage_tokens"),
-    "terms": ("passages",),
+    "terms": ("passages", "documents"),
     "vector_counts": ("vectors",),
 }
 # Vectors that are added to copies, each coordinate up to 3 of the 127 that a vector is long, and their number.

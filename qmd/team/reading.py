@@ -1,6 +1,6 @@
 """A team's documents as a ranking reads them: the store on PostgreSQL behind ``qmd.search.search.Store``.
 
-The server nominates (``migrations/0002.sql``), as FTS5 does on SQLite; what is nominated is scored by the same code as
+The server nominates (``migrations/0003.sql``), as FTS5 does on SQLite; what is nominated is scored by the same code as
 documents of the index. A question takes four round trips: how many passages have its terms, the candidates, the facts
 of those that are scored, and the rows that are shown. The first two run in a thread while the index is read.
 """
@@ -22,7 +22,7 @@ from qmd.index.schema import SPAN
 from qmd.search import scoring
 from qmd.search.search import Hit, Query
 from qmd.team import failures
-from qmd.team.vocabulary import stem_key
+from qmd.team.vocabulary import DOCUMENT_TOKENS, PASSAGE_TOKENS, stem_key
 from qmd.vectors import knn
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 FIRST_ID = 1 << 60
 # Rows that the index of vectors looks at before it gives up finding enough that the member may see.
 _SCANNED = 40_000
+# Passages that have a word to nominate by: up to so many, all are looked at.
+_FEW = 4_000
 # Seconds that closing waits for a statement under way.
 _CLOSE_S = 1.0
 _COLUMNS = (
@@ -285,7 +287,7 @@ class TeamCandidates:
             return
         within = None if len(self._units) == len(everything) else [unit.id for unit in self._units]
         self._rows = store.read_rows(
-            "SELECT * FROM candidates(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            "SELECT * FROM candidates(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             ids,
             within,
             json.dumps(self._live),
@@ -302,6 +304,9 @@ class TeamCandidates:
             filters.since,
             filters.until,
             json.dumps([_test(*each) for each in filters.fields]),
+            _FEW,
+            PASSAGE_TOKENS,
+            DOCUMENT_TOKENS,
         )
         self.named = [FIRST_ID + row[0] for row in self._rows if row[7]]
         if any(row[1] is not None for row in self._rows):

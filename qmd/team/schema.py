@@ -24,8 +24,8 @@ LEAST_SERVER = 150_000
 LEAST_PGVECTOR = (0, 8)
 # The least version of a space that this program still reads and writes, and the least version of it that a program must
 # know which reads and writes what this one makes: two versions of the program use one space at the same time.
-OLDEST = 1
-NEEDS = 1
+OLDEST = 3
+NEEDS = 3
 # A schema's name and a role's may have so many bytes in PostgreSQL.
 _LONGEST = 63
 
@@ -105,7 +105,7 @@ def migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tup
     Raises:
         EngineMissing: the server is too old, or lacks pgvector.
         BadInput: the role may not make what the space needs.
-        Refused: the space is of a newer version of the program.
+        Refused: the space is of a newer version of the program, or of one before the first release.
     """
     from psycopg import errors
 
@@ -130,6 +130,11 @@ def _migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tu
         if needed(connection, space) > newest:
             raise Refused(f"a newer version of Brain made the space: {before}, not {newest}", "update Brain")
         return before, before
+    if before is not None and before < OLDEST:
+        raise Refused(
+            f"the space is of version {before}, from before the first release",
+            f'drop the schema "{home}", make the space with: brain team init, and push again',
+        )
     role, owner = roles(connection, space)
     vector = _ensure_vector(connection)
     admin = _session_user(connection)

@@ -37,9 +37,9 @@ _INSERT = (
     " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s::jsonb, %s, %s, %s, %s, %s, %s::tsvector) RETURNING id"
 )
 _PASSAGES = (
-    "INSERT INTO passages (document, number, unit, tokens, body, words)"
-    " SELECT d, n, %s, t, b::tsvector, w::tsvector"
-    " FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::text[], %s::text[]) AS x(d, n, t, b, w)"
+    "INSERT INTO passages (document, number, unit, tokens, body, words, marks)"
+    " SELECT d, n, %s, t, b::tsvector, w::tsvector, m::tsvector"
+    " FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::text[], %s::text[], %s::text[]) AS x(d, n, t, b, w, m)"
 )
 _VECTORS = (
     'INSERT INTO vectors (space, document, seq, unit, kind, start, "end", embedding)'

@@ -86,6 +86,8 @@ CREATE TABLE passages (
   words tsvector NOT NULL,
   -- The document's: scoring needs those of thousands of documents. A trigger fills it in.
   document_tokens int,
+  -- Stems that occur often for the length of the passage; in number -1, for that of the document (qmd/team/vocabulary.py).
+  marks tsvector NOT NULL DEFAULT '' CHECK (length(marks) <= tokens + document_tokens),
   PRIMARY KEY (document, number, unit),
   FOREIGN KEY (document, unit) REFERENCES documents (id, unit) ON DELETE CASCADE
 );
@@ -94,13 +96,15 @@ ALTER TABLE passages ALTER COLUMN body SET STORAGE MAIN, ALTER COLUMN words SET 
 ALTER TABLE passages SET (toast_tuple_target = 8160);
 -- Rows wait in a list (8 MB) and enter the tree together: one by one they take three times as long. A question reads the
 -- list as well, so `tend` empties it at the end of a push.
-CREATE INDEX passages_terms ON passages USING gin (body, words) WITH (gin_pending_list_limit = 8192) WHERE number >= 0;
+CREATE INDEX passages_terms ON passages USING gin (body, words, marks) WITH (gin_pending_list_limit = 8192) WHERE number >= 0;
 CREATE INDEX passages_unit ON passages (unit);
 
 CREATE TABLE terms (
   unit int NOT NULL REFERENCES units ON DELETE CASCADE,
   stem text COLLATE "C" NOT NULL,
   passages bigint NOT NULL,
+  -- Those that have it in a passage or in their frontmatter.
+  documents bigint NOT NULL,
   PRIMARY KEY (stem, unit)
 ) WITH (fillfactor = 80);
 CREATE INDEX terms_unit ON terms (unit);
@@ -326,21 +330,23 @@ DECLARE sign int := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
   PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM changed));
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO terms AS t (unit, stem, passages)
-      SELECT p.unit, l.stem, count(*)
-      FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
-      WHERE p.number >= 0 GROUP BY 1, 2
-      ON CONFLICT (stem, unit) DO UPDATE SET passages = t.passages + excluded.passages;
+    INSERT INTO terms AS t (unit, stem, passages, documents)
+      SELECT c.unit, c.stem, sum(c.passages), count(*) FROM (
+        SELECT p.unit, p.document, l.stem, count(*) FILTER (WHERE p.number >= 0) AS passages
+        FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem) GROUP BY 1, 2, 3
+      ) c GROUP BY 1, 2
+      ON CONFLICT (stem, unit) DO UPDATE SET passages = t.passages + excluded.passages, documents = t.documents + excluded.documents;
   ELSE
     WITH gone AS (
-      SELECT p.unit, l.stem, count(*) AS passages
-      FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
-      WHERE p.number >= 0 GROUP BY 1, 2
+      SELECT c.unit, c.stem, sum(c.passages)::bigint AS passages, count(*) AS documents FROM (
+        SELECT p.unit, p.document, l.stem, count(*) FILTER (WHERE p.number >= 0) AS passages
+        FROM changed p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem) GROUP BY 1, 2, 3
+      ) c GROUP BY 1, 2
     ), emptied AS (
-      DELETE FROM terms t USING gone g WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages <= g.passages
+      DELETE FROM terms t USING gone g WHERE t.stem = g.stem AND t.unit = g.unit AND t.documents <= g.documents
     )
-    UPDATE terms t SET passages = t.passages - g.passages FROM gone g
-      WHERE t.stem = g.stem AND t.unit = g.unit AND t.passages > g.passages;
+    UPDATE terms t SET passages = t.passages - g.passages, documents = t.documents - g.documents FROM gone g
+      WHERE t.stem = g.stem AND t.unit = g.unit AND t.documents > g.documents;
   END IF;
   UPDATE units u SET passages = u.passages + sign * c.rows, passage_tokens = u.passage_tokens + sign * c.tokens
     FROM (SELECT unit, count(*) AS rows, sum(tokens) AS tokens FROM changed WHERE number >= 0 GROUP BY 1) c
@@ -504,12 +510,14 @@ BEGIN
   END IF;
   RETURN QUERY
     WITH real AS (
-      SELECT l.stem COLLATE "C" AS stem, count(*) AS passages
-      FROM passages p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem)
-      WHERE p.number >= 0 AND p.unit = of_unit GROUP BY 1
-    ), kept AS (SELECT t.stem, t.passages FROM terms t WHERE t.unit = of_unit)
+      SELECT c.stem COLLATE "C" AS stem, sum(c.passages)::bigint AS passages, count(*) AS documents FROM (
+        SELECT p.document, l.stem, count(*) FILTER (WHERE p.number >= 0) AS passages
+        FROM passages p, LATERAL unnest(tsvector_to_array(p.body || p.words)) AS l(stem) WHERE p.unit = of_unit GROUP BY 1, 2
+      ) c GROUP BY 1
+    ), kept AS (SELECT t.stem, t.passages, t.documents FROM terms t WHERE t.unit = of_unit)
     SELECT coalesce(r.stem, k.stem), coalesce(k.passages, 0), coalesce(r.passages, 0)
-    FROM real r FULL JOIN kept k ON k.stem = r.stem WHERE k.passages IS DISTINCT FROM r.passages;
+    FROM real r FULL JOIN kept k ON k.stem = r.stem
+    WHERE (k.passages, k.documents) IS DISTINCT FROM (r.passages, r.documents);
 END $$;
 
 -- An approximate index over the vectors of a space, once an exact look at all of them takes too long. The graph is made in
@@ -528,7 +536,7 @@ BEGIN
   IF NOT is_member() OR NOT pg_try_advisory_xact_lock(hashtext(current_schema()), 0) THEN
     RETURN 0;
   END IF;
-  PERFORM gin_clean_pending_list('passages_terms');
+  PERFORM gin_clean_pending_list('passages_terms'), gin_clean_pending_list('passages_heads');
   FOR each IN SELECT * FROM spaces LOOP
     CONTINUE WHEN to_regclass(format('vectors_space_%s', each.id)) IS NOT NULL;
     held := (SELECT coalesce(sum(v.vectors), 0) FROM vector_counts v WHERE v.space = each.id);
@@ -592,11 +600,15 @@ BEGIN
     RAISE EXCEPTION 'a passage has more terms than its length' USING ERRCODE = 'BR004';
   END IF;
   IF EXISTS (
-    SELECT FROM (SELECT document, sum(tokens) AS tokens FROM passages
-                 WHERE document = ANY (ARRAY(SELECT DISTINCT document FROM added)) GROUP BY 1) s
+    SELECT FROM (SELECT document, sum(tokens) AS tokens FROM added GROUP BY 1) s
     JOIN documents d ON d.id = s.document WHERE s.tokens > 2 * octet_length(d.text)::bigint + 1024
   ) THEN
     RAISE EXCEPTION 'a document has more terms than its text' USING ERRCODE = 'BR004';
+  END IF;
+  -- Documents that have a term are counted as they come.
+  IF (SELECT count(*) FROM passages WHERE document = ANY (ARRAY(SELECT DISTINCT document FROM added)))
+     > (SELECT count(*) FROM added) THEN
+    RAISE EXCEPTION 'the passages of a document do not come at once' USING ERRCODE = 'BR004';
   END IF;
   RETURN NULL;
 END $$;

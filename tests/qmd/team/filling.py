@@ -44,9 +44,10 @@ def fill(engine: Engine, index: apsw.Connection, *, trust: str = "note", team: b
                     ),
                 )  # fmt: skip
                 document = _number(cursor)
-                cursor.executemany(
-                    "INSERT INTO passages VALUES (%s, %s, %s, %s, %s, %s)",
-                    [(document, each.number, unit, each.tokens, each.body, each.words) for each in found.passages],
+                rows = [field for each in found.passages for field in (document, unit, *each)]
+                values = ", ".join(["(%s, %s, %s, %s, %s::tsvector, %s::tsvector, %s::tsvector)"] * len(found.passages))
+                cursor.execute(
+                    f"INSERT INTO passages (document, unit, number, tokens, body, words, marks) VALUES {values}", rows
                 )
                 _send_vectors(cursor, index, str(digest), document, unit)
             cursor.execute("UPDATE units SET pushed_at = now() WHERE owner = session_user")

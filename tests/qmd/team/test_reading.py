@@ -18,7 +18,7 @@ from qmd.index.catalogue import Filters
 from qmd.index.semantic import spaces
 from qmd.index.store import open_index
 from qmd.index.update import register, update
-from qmd.search.search import Hit, Ranking, Searcher
+from qmd.search.search import DOCUMENTS, PASSAGES, Hit, Ranking, Searcher
 from qmd.team.connection import open_reader, open_writer
 from qmd.team.reading import TeamStore
 from qmd.team.writing import ensure_unit, share
@@ -153,6 +153,63 @@ def test_a_question_with_common_words_is_nominated_by_its_rare_ones_as_in_the_in
 ) -> None:
     monkeypatch.setattr("qmd.search.scoring.ROW_BUDGET", 150)
     assert not [said for question in _drawn(20) if (said := both.differ(question))]
+
+
+@pytest.mark.parametrize("limit", [2, 10])
+def test_of_many_rows_only_those_are_looked_at_that_can_be_among_the_best(
+    both: Both, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    for name, nominated, least in (("PASSAGES", PASSAGES, 5), ("DOCUMENTS", DOCUMENTS, 3)):
+        monkeypatch.setattr(f"qmd.search.search.{name}", (*nominated[:3], least, nominated[4]))
+        monkeypatch.setattr(f"qmd.search.scoring.NOMINATED_{name}", least)
+    monkeypatch.setattr("qmd.team.reading._FEW", 0)
+    questions = (*_WORDS[::3], *_QUESTIONS, *_drawn(20))
+    assert not [said for question in questions if (said := both.differ(question, limit=limit))]
+    assert not [said for question in _drawn(12) if (said := both.differ(question, Filters(("brain",)), limit))]
+
+
+@pytest.mark.parametrize("untrue", [True, False])
+def test_marks_that_are_not_true_take_no_place_from_others(
+    both: Both, postgres: Server, monkeypatch: pytest.MonkeyPatch, untrue: bool
+) -> None:
+    for name, least in (("PASSAGES", 4), ("DOCUMENTS", 3)):
+        monkeypatch.setattr(f"qmd.search.scoring.NOMINATED_{name}", least)
+    space, many = postgres.space("mira", "leo", "bob"), ",".join(map(str, range(1, 91)))
+    fill(space.engine("mira"), both.searcher.connection)
+    with open_writer(space.engine("leo"), 10) as leo:
+        unit = ensure_unit(leo, "marked", "note", 0.0, REDACTION)
+        share(leo, unit, "device", [("team", "team")], "note")
+        _put(leo, unit, "unmarked.md", "cache " * 90, [(0, f"'cach':{many}", "")])
+        for number in range(20 if untrue else 0):
+            rows = [(-1, "", f"'cach\x01i':{many}"), (0, "'cach':2", "")]
+            _put(leo, unit, f"{number}.md", "research cache notes", rows)
+    found: list[list[Any]] = []
+    with open_reader(space.engine("bob"), 10) as bob:
+        store = TeamStore(bob, both.searcher.analyzer, without="bob")
+        ((unmarked,),) = store.rows("SELECT id FROM documents WHERE path = 'unmarked.md'")
+        for few in (10**6, 0):
+            monkeypatch.setattr("qmd.team.reading._FEW", few)
+            candidates = store.candidates(Filters(), 1)
+            candidates.begin(both.searcher.analyzer.analyze("cache"), "", [])
+            candidates.passages()
+            found.append(sorted((row[0], row[1] is None) for row in candidates._rows))
+    # Without marks, a document is looked at only where all are: this is how it shows that they were.
+    assert [(unmarked, True) in each for each in found] == [True, untrue]
+    assert found[0] == found[1] or not untrue
+    space.drop()
+
+
+def _put(writer: Any, unit: int, path: str, text: str, passages: list[tuple[int, str, str]]) -> None:
+    row = writer.execute(
+        "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
+        " passages, tokens, title_terms)"
+        " VALUES (%s, 'd', %s, 't', 'h', 1, 2, true, '{}', %s, %s, '', 1, %s, '') RETURNING id",
+        (unit, path, REDACTION, text, len(text.split()) + 8),
+    ).fetchone()
+    tokens = len(text.split())
+    rows = [each for number, body, marks in passages for each in (row[0], number, unit, tokens, body, marks)]
+    values = ", ".join(["(%s, %s, %s, %s, %s::tsvector, '', %s::tsvector)"] * len(passages))
+    writer.execute(f"INSERT INTO passages (document, number, unit, tokens, body, words, marks) VALUES {values}", rows)
 
 
 def test_the_texts_of_hits_are_shown_where_the_evidence_is(both: Both) -> None:

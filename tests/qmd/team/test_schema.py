@@ -35,6 +35,16 @@ def _unit(writer: psycopg.Connection, collection: str = "brain", policy: int = R
 
 
 def _put(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: int = REDACTION) -> int:
+    document = _put_bare(writer, unit, path, stems, policy)
+    writer.execute(
+        "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, 0, %s, 5, %s, '')",
+        (document, unit, " ".join(f"'{stem}':{place}" for place, stem in enumerate(stems.split(), 1))),
+    )
+    return document
+
+
+def _put_bare(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: int = REDACTION) -> int:
+    """Put a document without its passage."""
     row = writer.execute(
         "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
         " passages, tokens, title_terms) VALUES (%s, 'd', %s, 't', 'h', 1, 2, true, '{}', %s, %s, '', 1, 7, '')"
@@ -42,10 +52,6 @@ def _put(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: i
         (unit, path, policy, stems),
     ).fetchone()
     assert row is not None
-    writer.execute(
-        "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, 0, %s, 5, %s, '')",
-        (row[0], unit, " ".join(f"'{stem}':{place}" for place, stem in enumerate(stems.split(), 1))),
-    )
     return int(row[0])
 
 
@@ -215,12 +221,14 @@ def _document(**given: object) -> str:
         _document(fields="[]"),
         _document(starts=r"\x01"),
         _document(tokens=-7),
-        "INSERT INTO passages VALUES ({document}, 1, {unit}, -2000000000, '', '')",
+        "INSERT INTO passages VALUES ({bare}, 0, {unit}, -2000000000, '', '')",
         # What is counted for all members is bounded by the text.
-        "INSERT INTO passages VALUES ({document}, 1, {unit}, 0, '', '')",
-        "INSERT INTO passages VALUES ({document}, -1, {unit}, 2000000000, '', '')",
-        "INSERT INTO passages VALUES ({document}, -1, {unit}, 1, 'amber:1,2', '')",
-        "INSERT INTO passages VALUES ({document}, -1, {unit}, 1, 'amber', 'lamp')",
+        "INSERT INTO passages VALUES ({bare}, 1, {unit}, 0, '', '')",
+        "INSERT INTO passages VALUES ({bare}, -1, {unit}, 2000000000, '', '')",
+        "INSERT INTO passages VALUES ({bare}, -1, {unit}, 1, 'amber:1,2', '')",
+        "INSERT INTO passages VALUES ({bare}, -1, {unit}, 1, 'amber', 'lamp')",
+        "INSERT INTO passages VALUES ({bare}, -1, {unit}, 1, 'a', '', 0, 'a b c d e f g h i')",
+        "INSERT INTO passages VALUES ({document}, -1, {unit}, 1, 'amber', '')",
         "INSERT INTO vectors VALUES ({space}, {document}, 900000, {unit}, 0, 0, 1, '[1,2,3]')",
         _document(tokens=5_000),
         _document(title="repeat('x', 100000)"),
@@ -229,7 +237,7 @@ def _document(**given: object) -> str:
         _document(fields='{{"a": "' + "x" * 3_000_000 + '"}}'),
         "INSERT INTO units (owner, collection, trust, policy) VALUES ('mira', repeat('x', 300), 'note', 99)",
         "INSERT INTO tombstones (owner, digest) VALUES ('mira', 'x')",
-        "INSERT INTO passages VALUES ({document}, 1048576, {unit}, 1, '', '')",
+        "INSERT INTO passages VALUES ({bare}, 1048576, {unit}, 1, '', '')",
         "UPDATE units SET code_share = 'NaN'",
         "UPDATE units SET code_share = 7",
         "INSERT INTO vectors VALUES ({space}, {document}, 0, {unit}, 0, 0, 1, '[1,2]')",
@@ -241,13 +249,14 @@ def _document(**given: object) -> str:
 def test_no_member_writes_what_breaks_the_questions_of_others(space: Space, statement: str) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
         unit = _unit(mira)
-        document = _put(mira, unit, "a.md", "amber lamp")
+        document, bare = _put(mira, unit, "a.md", "amber lamp"), _put_bare(mira, unit, "b.md", "amber lamp")
         row = mira.execute(
             "INSERT INTO spaces (provider, model, dimensions, fingerprint, layout) VALUES ('p', 'm', 3, 'f', 'l')"
             " RETURNING id"
         ).fetchone()
         assert row is not None
-        assert _attempt(mira, statement.format(unit=unit, document=document, space=row[0])) in ("23514", "BR004")
+        refused = _attempt(mira, statement.format(unit=unit, document=document, bare=bare, space=row[0]))
+        assert refused in ("23514", "BR004")
 
 
 @pytest.mark.parametrize(
@@ -438,6 +447,15 @@ def test_a_migration_that_fails_leaves_the_space_as_it_was(
         assert _seen(mira) == _ALL
     with connection.connect(space.engine("ada"), 10) as admin:
         assert schema.migrate(admin, space.name, REDACTION) == (900, 900)
+
+
+def test_a_space_of_another_form_says_so(space: Space) -> None:
+    with space.superuser() as root:
+        root.execute("UPDATE meta SET value = '2' WHERE key IN ('needs', 'schema')")
+    with pytest.raises(EngineMissing, match="is of version 2"):
+        connection.open_writer(space.engine("mira"), 10)
+    with connection.connect(space.engine("ada"), 10) as admin, pytest.raises(Refused, match="before the first release"):
+        schema.migrate(admin, space.name, REDACTION)
 
 
 def test_a_space_that_needs_a_newer_program_says_so(space: Space) -> None:

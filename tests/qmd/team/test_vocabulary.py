@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bench.postgres import Server
 from qmd.index import derived, schema
 from qmd.index.terms import Analyzer, spaced_out
+from qmd.search import scoring
 from qmd.team import vocabulary
 
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=400) | st.text("ab C1_-./\n'\\:東京ー\0", max_size=400)
@@ -75,6 +76,26 @@ def _parse(vector: str) -> dict[str, list[int]]:
         places, _, rest = rest[at + 2 :].partition(" ")
         found[stem] = [int(place) for place in places.split(",")]
     return found
+
+
+@given(frequency=st.integers(1, 400).map(lambda each: each / 2), length=st.floats(0.01, 50))
+def test_a_mark_says_how_often_a_stem_occurs_for_the_length_of_its_row(frequency: float, length: float) -> None:
+    level = "abcdefghi".find(vocabulary.marks({"it's": frequency}, length)[len("'it''s\x01") : -1] or "-")
+    gained = scoring.bm25([frequency], [1.0], length)
+    bounds = [(scoring.K1 + 1) * ratio / (ratio + 1) for ratio in (2 ** (1 + each / 2) for each in range(9))]
+    assert level == sum(gained >= bound * (1 - 1e-9) for bound in bounds) - 1 or any(
+        abs(gained - bound) < 1e-6 for bound in bounds
+    )
+
+
+def test_a_document_is_marked_by_what_its_title_and_all_of_its_passages_say() -> None:
+    _, indexed = _index("walrus", "---\ntopic: walrus\n---\n" + "A walrus. " * 3 + "word " * 2_000)
+    head, *others = indexed.passages
+    assert head.number == vocabulary.HEAD
+    assert ("'walru\x01c':1,2,3,4,5,6 " in f"{head.marks} ", "'word\x01i':1,2" in head.marks) == (True, True)
+    assert [each.number for each in others] == list(range(len(others)))
+    assert all("'word\x01" in each.marks for each in others[1:])
+    assert _index("", "word")[1].passages[0] == (vocabulary.HEAD, 0, "", "", "'word\x01b':1")
 
 
 @pytest.mark.parametrize("stem", ["it's", "a\\b", "'", "\\", "東京", "x" * 3000, "a:1", " "])

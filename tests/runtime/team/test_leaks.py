@@ -154,18 +154,21 @@ def _titles(asked: Asked) -> tuple[Any, set[str] | None]:
 
 def _candidates(asked: Asked) -> tuple[Any, set[str] | None]:
     everything = [unit for (unit,) in asked.sql("SELECT generate_series(1, 40)")]
-    rows = asked.sql(
-        "SELECT document, places::text, inner_places::text FROM candidates(%s::int[], NULL, %s::jsonb, ARRAY[%s],"
-        " ARRAY[1], 2.0, 0.5, 60, 60, %s, %s::jsonb, '[[0, 4000000000]]'::jsonb, 500, %s, NULL, '[]'::jsonb)",
-        everything,
-        json.dumps([[asked.word]]),
-        asked.word,
-        asked.word,
-        json.dumps([asked.word]),
-        asked.since,
-    )
-    shown = _readable(asked, rows)
-    return (rows, shown), asked.expected() if asked.collection is None else None
+    found: list[list[Any]] = []
+    # All rows that match, and of as many rows only those that are marked.
+    for most, periods, few in ((60, "[[0, 4000000000]]", 10_000), (1, "[]", 0)):
+        found += [
+            asked.sql(
+                "SELECT document, places::text, inner_places::text FROM candidates(%s::int[], NULL, %s::jsonb,"
+                " ARRAY[%s], ARRAY[1], 2.0, 0.5, %s, %s, %s, %s::jsonb, %s::jsonb, 500, %s, NULL, '[]'::jsonb, %s,"
+                " 200.0, 2000.0)",
+                everything,
+                json.dumps([[asked.word]]),
+                *(asked.word, most, most, asked.word, json.dumps([asked.word]), periods, asked.since, few),
+            )
+        ]
+    shown = [_readable(asked, rows) for rows in found]
+    return (found, shown), asked.expected() if asked.collection is None else None
 
 
 def _nearest(asked: Asked) -> tuple[Any, set[str] | None]:
