@@ -130,27 +130,25 @@ def bm25(frequencies: Sequence[float], weights: Sequence[float], relative_length
 def best_span(matches: Sequence[tuple[int, int]], weights: Sequence[float]) -> tuple[float, int, int]:
     """Return (points, first, last token) of the best run of ``matches``, which are (position, term) in order."""
     best = (0.0, 0, 0)
-    base, slope = K1 * (1 - B), K1 * B / SPAN_AVERAGE
+    slope = K1 * B / SPAN_AVERAGE
+    base = K1 * (1 - B) + slope * SPAN_PAD
     matches = matches[:SPAN_MATCHES]
     for index, (first, _) in enumerate(matches):
         counts: dict[int, int] = {}
         bound = 0.0
         for position, term in matches[index:]:
-            width = position - first
-            if width > SPAN_MAX:
+            if position - first > SPAN_MAX:
                 break
-            if term in counts:
-                counts[term] += 1
-            else:
-                counts[term] = 1
+            if term not in counts:
                 bound += weights[term] * (K1 + 1)
+            counts[term] = counts.get(term, 0) + 1
             if bound > best[0]:
-                norm = base + slope * (width + SPAN_PAD)
+                norm = base + slope * (position - first)
                 points = 0.0
                 for each, count in counts.items():
-                    points += weights[each] * count * (K1 + 1) / (count + norm)
-                if points > best[0]:
-                    best = (points, first, position)
+                    points += weights[each] * count / (count + norm)
+                if points * (K1 + 1) > best[0]:
+                    best = (points * (K1 + 1), first, position)
     return best
 
 
