@@ -157,9 +157,8 @@ def _row(envelope: dict[str, Any], settings: Config, question: str) -> dict[str,
     """Return what telemetry keeps of an answer; the question itself only if the configuration says so."""
     hits = envelope.get("hits") or []
     row: dict[str, object] = {"query_len": len(question), "n_hits": len(hits), "hits": [hit["uri"] for hit in hits]}
-    if "route" in envelope:
+    if "route" in envelope:  # no failure
         row.update(mode=envelope["route"]["mode"], took_ms=envelope["took_ms"])
-    if "freshness" in envelope:
         # `brain stats` and the page show how far answers were behind.
         row.update({f"{name}_pending": each["pending"] for name, each in envelope["freshness"].items()})
     if "rerank" in envelope:

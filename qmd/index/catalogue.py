@@ -63,11 +63,9 @@ class Document:
     def field(self, name: str) -> str | None:
         """Return a field of the frontmatter as text, None if it has no value."""
         value = self.fields.get(name)
-        if value is None or value == "":
-            return None
         if isinstance(value, list):
-            return ", ".join(map(str, value)) or None
-        return str(value)
+            value = ", ".join(map(str, value))
+        return None if value is None or value == "" else str(value)
 
     def texts(self, *names: str) -> list[str | None]:
         """Return fields of the frontmatter as ``field`` does."""

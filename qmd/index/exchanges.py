@@ -31,7 +31,7 @@ class Turns:
     A turn without reasoning has -1 there. A text without turns has no turn.
     """
 
-    __slots__ = ("_conclusions", "_firsts", "ends", "roles", "starts", "text", "thoughts")
+    __slots__ = ("_conclusions", "_fences", "_firsts", "ends", "roles", "starts", "text", "thoughts")
 
     if TYPE_CHECKING:
         starts: list[int]
@@ -39,9 +39,12 @@ class Turns:
         # The turn that the exchange of each turn begins with.
         _firsts: list[int]
         _conclusions: dict[int, tuple[int, int]]
+        # Where fences of code are, by the turn: looked for when a line of the turn is asked about.
+        _fences: dict[int, list[int]]
 
     def __init__(self, text: str) -> None:
-        self.text, self.starts, self.roles, self._firsts, self._conclusions = text, [], [], [], {}
+        self.text, self.starts, self.roles, self._firsts = text, [], [], []
+        self._conclusions, self._fences = {}, {}
         before, *pieces = f"\n{text}".split(f"\n{_HEADING}")
         at = len(before)
         for piece in pieces:
@@ -123,7 +126,15 @@ class Turns:
 
     def in_fence(self, begin: int) -> bool:
         """Return True if the line at ``begin`` is code in a fence of its turn."""
-        return self.text.count(_FENCE, self.starts[self.turn(begin)], begin) % 2 == 1
+        turn = self.turn(begin)
+        fences = self._fences.get(turn)
+        if fences is None:
+            at, end = self.starts[turn], self.ends[turn]
+            fences = self._fences[turn] = []
+            while (at := self.text.find(_FENCE, at, end)) >= 0:
+                at += len(_FENCE)
+                fences.append(at)
+        return bisect_right(fences, begin) % 2 == 1
 
 
 def line_end(text: str, begin: int) -> int:

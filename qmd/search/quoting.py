@@ -41,7 +41,7 @@ _LATER = 0.3
 _WEIGH = {
     "thought": 0.35,
     "failure, asked for": 0.8, "failure": 0.3,  # what a tool reports
-    "opening": 0.4,  # of a session, or a long prompt: a plan or a paste
+    "opening": 0.4,  # of a session
     "wish, asked for": 1.3, "wish": 1.2,  # what the person says later: decisions
     "compaction": 1.1,
     "command, asked for": 1.7, "command": 0.9, "failed command, asked for": 1.3, "failed command": 0.5,
@@ -59,7 +59,7 @@ _LEAST, _FRAGMENT = 40, 100
 _AGAIN = 0.8
 _ALIKE = 0.7
 # Lines, and prompts, that are looked at closely.
-_CANDIDATES, _PROMPTS = 40, 4
+_CANDIDATES, _PROMPTS = 40, 2
 _SHORT = 90
 # So many characters come from the exchanges with most of the question's words, and so many lines of one's outcome.
 _FROM_BEST = 350
@@ -91,17 +91,12 @@ _EMPTY = frozenset(
     "command commands run ran running file files where why how what which exact exactly did do does call called used"
     " use decide decided decision choose chose error errors fix fixed issue wrong cause caused reason".split()
 )
-# Words of a line that concludes, by what is asked for.
-_SAYS = {
-    "error": (
-        "because", "root cause", "the fix", "fixed", "found it", "found the", "the problem", "the issue", "caused by",
-        "turns out", "means that", "the reason",
-    ),
-    "decision": (
-        "because", "instead", "decided", "let's", "we'll", "should", "rather", "don't", "prefer", "better", "so that",
-        "the reason", "recommend", "will use", "going with",
-    ),
-}  # fmt: skip
+# Words of a line that concludes: what was wrong, and what was decided.
+_CONCLUDES = (
+    "because", "the reason", "root cause", "the fix", "fixed", "found it", "found the", "the problem", "the issue",
+    "caused by", "turns out", "means that", "instead", "decided", "let's", "we'll", "should", "rather", "don't",
+    "prefer", "better", "so that", "recommend", "will use", "going with",
+)  # fmt: skip
 _SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell", "run_terminal_cmd", "execute")
 # Marks within a word, and ASCII without those, letters and digits.
 _INSIDE = "_.-/$"
@@ -123,9 +118,9 @@ def show(quotes: Iterable[Quote]) -> str:
 
 
 class Question:
-    """The telling words of a question by their stems, the kinds of answer that it asks for, and the signs of one."""
+    """The telling words of a question by their stems, and the kinds of answer that it asks for."""
 
-    __slots__ = ("is_ascii", "kinds", "signs", "stems")
+    __slots__ = ("is_ascii", "kinds", "stems")
 
     def __init__(self, text: str) -> None:
         self.is_ascii = text.isascii()
@@ -133,7 +128,6 @@ class Question:
         self.kinds = {kind for kind, signs in _ASKS.items() if not signs.isdisjoint(words)}
         if "why" in words:  # a reason is asked for, though of a push or a merge
             self.kinds.discard("command")
-        self.signs = _SAYS["decision" if "decision" in self.kinds and "error" not in self.kinds else "error"]
         telling = [word for word in words if word not in STOP]
         # As they were typed, in their order.
         self.stems = {_stem(word): words[word] for word in [each for each in telling if each not in _EMPTY] or telling}
@@ -233,9 +227,13 @@ class Reading(Turns):
         middling = log(1 + self._lines / 3)
         for begin in candidates:
             words = own.get(begin, none)
-            around = {**prompts.get(self.exchange(begin), none), **near.get(begin, none)}
-            worth = _BY_PROMPT * sum([weight for stem, weight in around.items() if stem not in words])
-            worth += middling * (_BY_PASSAGE * (start <= begin < end) + _BY_EXCHANGE * (begin in outcome))
+            around = prompts.get(self.exchange(begin), none)
+            if begin in near:
+                around = {**around, **near[begin]}
+            worth = middling * (_BY_PASSAGE * (start <= begin < end) + _BY_EXCHANGE * (begin in outcome))
+            for stem, weight in around.items():
+                if stem not in words:
+                    worth += _BY_PROMPT * weight
             if (words or worth) and (factor := self._factor(begin)):
                 yield 0.0, begin, words, worth, factor
 
@@ -296,7 +294,7 @@ class Reading(Turns):
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
             return 0.0
-        if bare.isascii() and bare.lower() == bare.upper():
+        if not bare[0].isalpha() and bare.isascii() and bare.lower() == bare.upper():
             return 0.0  # a time, a rule, brackets: no letter
         turn = self.turn(begin)
         role = self.roles[turn]
@@ -308,10 +306,8 @@ class Reading(Turns):
         if line.startswith("  ! "):
             return _WEIGH["failure, asked for" if "error" in kinds else "failure"] * factor
         if role in ("user", "task"):
-            # A long prompt is a plan or a paste; a short one is the person's decision.
-            first = begin - self.starts[turn] < 80 and turn == 0
-            pasted = len(line) > 1_000
-            speech = "opening" if first or pasted else "wish, asked for" if "decision" in kinds else "wish"
+            opens = begin - self.starts[turn] < 80 and turn == 0
+            speech = "opening" if opens else "wish, asked for" if "decision" in kinds else "wish"
             return _WEIGH[speech] * factor
         if role == "compaction":
             return _WEIGH["compaction"] * factor
@@ -328,7 +324,7 @@ class Reading(Turns):
             changes = line.startswith(("- Edit", "- Write", "- MultiEdit", "- apply_patch", "- replace", "- edit"))
             return _WEIGH["change, asked for" if changes else "read, asked for"] * factor
         lower = self.lower[begin : begin + len(line)]
-        for sign in self._question.signs:
+        for sign in _CONCLUDES:
             if sign in lower:
                 factor *= _WEIGH["concluding"]
                 break
@@ -422,7 +418,10 @@ class _Page:
 
     def _weighed(self, line: _Line) -> _Line:
         _, begin, words, near, factor = line
-        return factor * (near + sum([words[stem] * self._kept[stem] for stem in words])), begin, words, near, factor
+        worth, kept = near, self._kept
+        for stem, weight in words.items():
+            worth += weight * kept[stem]
+        return factor * worth, begin, words, near, factor
 
     def _quote(self, begin: int) -> None:
         """Quote a line, and the answer to it if it is a question."""
