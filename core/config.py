@@ -90,11 +90,6 @@ class Config:
     team's store, None without one.
     """
 
-    __slots__ = (
-        "asked", "collections", "data", "engine", "home", "keeps_questions", "limited", "path", "reranks", "serve",
-        "sources", "space", "timeout_s",
-    )  # fmt: skip
-
     def __init__(self, path: str, data: dict[str, Any], home: Home) -> None:
         self.path, self.data, self.home = path, data, home
         self.collections = {name: Collection(name, entry or {}, home) for name, entry in data["collections"].items()}

@@ -182,8 +182,6 @@ class FileLock:
     Raises LockContention when another process still holds it after ``wait_s`` seconds.
     """
 
-    __slots__ = ("_descriptor", "path", "wait_s")
-
     def __init__(self, path: str, wait_s: float) -> None:
         self.path = path
         self.wait_s = wait_s

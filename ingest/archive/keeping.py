@@ -38,8 +38,6 @@ class Keeping(Withholding):
     back.
     """
 
-    __slots__ = ("_archive", "_back", "_checks", "_folder", "_hasty", "_missing", "_policy", "keeps_raw")
-
     records = True
 
     def __init__(

@@ -216,11 +216,6 @@ class Recorder:
     adds all lines once more, from the first, to the recorder of a ``second`` reading.
     """
 
-    __slots__ = (
-        "_buffer", "_continues", "_hash", "_held", "_is_second", "_length", "_lost", "_path", "_pieces", "_prefix",
-        "_records", "_segments", "_version", "again", "archive", "before",
-    )  # fmt: skip
-
     def __init__(self, archive: Archive, path: str, version: int = 0, *, second: bool = False) -> None:
         self.archive, self._path, self._version, self._is_second = archive, path, version, second
         self.before = known = archive.versions(path).get(version)

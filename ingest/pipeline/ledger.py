@@ -46,8 +46,6 @@ class Ledger:
     ``roots`` is OWN, GIVEN or ARCHIVE, ``finished`` epoch seconds.
     """
 
-    __slots__ = _FIELDS
-
     def __init__(self, source: str, roots: str = OWN) -> None:
         self.source = source
         self.roots = roots

@@ -58,33 +58,6 @@ class Reading:
     no rule leaves out; ``point``: where the reading goes on, while a journal is read that may go on.
     """
 
-    __slots__ = (
-        "consumed",
-        "digest",
-        "dropped",
-        "excluded",
-        "failed",
-        "failed_reasons",
-        "failures",
-        "inode",
-        "marks",
-        "mtime_ns",
-        "parts",
-        "passed",
-        "path",
-        "point",
-        "raw",
-        "recovered",
-        "redacted",
-        "size",
-        "skipped",
-        "stays",
-        "taken",
-        "unknown",
-        "versions",
-        "withheld",
-    )
-
     def __init__(self, path: str, raw: RawStore) -> None:
         self.path, self.raw, self.stays = path, raw, False
         self.point: ResumePoint | None = None

@@ -98,8 +98,6 @@ class Changes:
     ``current``: units that were made again of all their files.
     """
 
-    __slots__ = ("current", "files", "gone", "left", "links", "members", "units")
-
     def __init__(self, files: Iterable[FileRow] = ()) -> None:
         self.files = list(files)
         self.members: dict[str, set[str]] = {}

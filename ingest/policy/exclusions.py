@@ -8,7 +8,7 @@ last seen. ``Withholding`` is the raw store of a run that leaves out what is exc
 from __future__ import annotations
 
 import os
-from os.path import dirname, expanduser, isabs, join, normpath, realpath
+from os.path import expanduser, isabs, join, normpath, realpath
 
 from core.version import REDACTION
 from ingest.policy import FILE, FORGETTING, UNITS
@@ -18,7 +18,7 @@ from ingest.session.units import split_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from core.home import Home
@@ -41,13 +41,13 @@ EXCLUDED_MARKER = f"{EXCLUDED}{MARKER}"
 SYNTHETIC_PROMPT = "<!-- brain:synthetic -->"
 # Temporary folders of all platforms. Fixed, so that a document is the same on every machine.
 _TEMPORARY = (
-    "/tmp",  # noqa: S108  # compared with, not written to
-    "/private/tmp",
-    "/var/tmp",  # noqa: S108
-    "/private/var/tmp",
-    "/var/folders",
-    "/private/var/folders",
-    "/dev/shm",  # noqa: S108
+    "/tmp/",  # noqa: S108  # compared with, not written to
+    "/private/tmp/",
+    "/var/tmp/",  # noqa: S108
+    "/private/var/tmp/",
+    "/var/folders/",
+    "/private/var/folders/",
+    "/dev/shm/",  # noqa: S108
 )
 _WINDOWS_TEMPORARY = "\\appdata\\local\\temp"
 FORGOTTEN = "forgotten"
@@ -62,8 +62,6 @@ class Policy:
     ``state/redaction`` holds the ``mark`` if everything that is to be redacted is, in the archive too.
     """
 
-    __slots__ = ("enabled", "mark", "max_bytes", "redact")
-
     def __init__(self, settings: Settings) -> None:
         section = settings.get("archive") or {}
         self.enabled = section.get("enabled") is not False
@@ -74,18 +72,6 @@ class Policy:
 
 class Rules:
     """The rules of one home, for one run. ``settings``: collections.yml as plain data."""
-
-    __slots__ = (
-        "_home",
-        "_judged",
-        "_paths",
-        "_projects",
-        "_remembers",
-        "_signs",
-        "_synthetic",
-        "_withheld",
-        "fingerprint",
-    )
 
     def __init__(self, home: Home, settings: Settings) -> None:
         exclude, synthetic = settings.get("exclude") or {}, settings.get("synthetic") or {}
@@ -185,7 +171,7 @@ class Rules:
     def is_synthetic(self, project: str, body: str) -> bool:
         """Return True if no person had this session: it ran in a temporary folder, or a rule or a mark in it says
         so."""
-        if project and (_below(project, _TEMPORARY) or _WINDOWS_TEMPORARY in project.lower()):
+        if project and (f"{project}/".startswith(_TEMPORARY) or _WINDOWS_TEMPORARY in project.lower()):
             return True
         if self._synthetic.covering(project):
             return True
@@ -204,15 +190,10 @@ class Rules:
         return False
 
 
-def _upwards(folder: str) -> Iterator[str]:
-    """Yield a folder and those above it, the nearest first."""
-    folder = folder.rstrip("/") or "/"
-    while True:
-        yield folder
-        above = dirname(folder)
-        if above == folder:
-            return
-        folder = above
+def _upwards(folder: str) -> list[str]:
+    """Return an absolute folder and those above it, the nearest first."""
+    names = folder.rstrip("/").split("/")
+    return ["/".join(names[:count]) or "/" for count in range(len(names), 0, -1)]
 
 
 def _globs(given: object) -> Globs:
@@ -241,20 +222,11 @@ def _still(globs: Sequence[str], word: str) -> bool:
     return not now.isdisjoint(its.split(",")) or not now <= set(others.split(","))
 
 
-def _below(path: str, folders: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
-
-
 class Withholding(RawStore):
     """The raw files on disk, without what is excluded or was forgotten.
 
     ``rules``: the exclusions. ``holds(source, path)``: True if another source made a document of a file.
     """
-
-    __slots__ = (
-        "_depth", "_forgotten", "_holds", "_home", "_judged", "_lineage", "_lookup", "_sessions", "_settings",
-        "_source", "_transcripts", "rules",
-    )  # fmt: skip
 
     def __init__(
         self, home: Home, source: str, settings: Settings, *, holds: Callable[[str, str], bool] = lambda _, __: False
@@ -438,8 +410,6 @@ class Globs:
     A rule without a slash is any folder of that name; one that does not begin with a slash is looked for at any depth.
     The real place of a rule or a path counts as well as its spelling.
     """
-
-    __slots__ = ("_forms", "_known", "given")
 
     def __init__(self, given: Iterable[str]) -> None:
         self.given = tuple(spelled(glob) for glob in given)

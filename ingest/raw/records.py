@@ -60,26 +60,6 @@ class Records:
     ``sink`` is given each whole line in the form that is parsed, or, without ``redact``, with its secrets.
     """
 
-    __slots__ = (
-        "_carried",
-        "_hash",
-        "_limit",
-        "_number",
-        "_path",
-        "_redact",
-        "_sink",
-        "_stream",
-        "consumed",
-        "found",
-        "head",
-        "is_settled",
-        "opens_block",
-        "recovered",
-        "redacted",
-        "size",
-        "tail",
-    )
-
     def __init__(
         self, stream: BinaryIO, path: str, limit: int = MAX_LINE, sink: Sink | None = None, redact: bool = True
     ) -> None:

@@ -43,8 +43,6 @@ class RawStore:
     None if unknown.
     """
 
-    __slots__ = ()
-
     from_archive = False
     records = False
     keeps_raw = False
@@ -194,8 +192,6 @@ class Loaded:
     ``found`` are its bytes with their secrets.
     """
 
-    __slots__ = ("_digest", "_mtime_ns", "_path", "_size", "_store", "data", "found")
-
     def __init__(self, path: str, store: RawStore, limit: int = MAX_WHOLE) -> None:
         with store.open(path) as raw:
             if not stat.S_ISREG(raw.status.st_mode):
@@ -223,8 +219,6 @@ class RawFile:
     ``lines`` gives the unpacked bytes, ``status`` is the file's own. ``packed``: what unpacks the file if it is
     compressed. ``entry``: the file is read from the archive, and these are its size and digest.
     """
-
-    __slots__ = ("entry", "lines", "packed", "status")
 
     def __init__(self, path: str) -> None:
         self.entry: Entry | None = None

@@ -224,8 +224,6 @@ class Deadline:
     between two statements is not interrupted; if it ends too late, leaving the block raises the same error.
     """
 
-    __slots__ = ("_at", "_connection")
-
     def __init__(self, connection: apsw.Connection, seconds: float) -> None:
         self._connection = connection
         self._at = time.monotonic() + seconds
@@ -250,8 +248,6 @@ class Deadline:
 
 class Transaction:
     """``with Transaction(connection):`` is one write transaction; inside an open one it joins it."""
-
-    __slots__ = ("_connection", "_outer")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

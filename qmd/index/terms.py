@@ -176,8 +176,6 @@ class Terms:
 class Analyzer:
     """FTS5's own tokenizers, so that a question is cut and stemmed exactly as the index was."""
 
-    __slots__ = ("_plain", "_porter")
-
     def __init__(self, connection: apsw.Connection) -> None:
         self._porter = _tokenizer(connection, "porter", ["unicode61"])
         self._plain = _tokenizer(connection, "unicode61", [])

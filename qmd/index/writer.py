@@ -68,22 +68,6 @@ class Writer:
         merge: let FTS5 merge segments; otherwise ``qmd.index.segments.merge`` does so later.
     """
 
-    __slots__ = (
-        "_changed",
-        "_connection",
-        "_documents",
-        "_embedded",
-        "_held",
-        "_merge",
-        "_outer",
-        "_passages",
-        "_settings",
-        "_triggers",
-        "_until",
-        "_vectors",
-        "torn",
-    )
-
     def __init__(self, connection: apsw.Connection, *, merge: bool = True) -> None:
         self._connection = connection
         self._merge = merge
