@@ -20,6 +20,9 @@ _LETTER = re.compile("[g-np-su-wyzG-NP-SU-WY/]")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile("0|[1-9][0-9]{0,17}", re.ASCII)
+# The lines around the fields, without the first one's end; white space may follow the dashes.
+_OPENING = re.compile(r"\ufeff?---[^\S\n]*+(?=\n)")
+_CLOSING = re.compile(r"\n---[^\S\n]*+(?:\n|\Z)")
 # The last character of YAML's basic plane: libyaml escapes those beyond.
 _LAST = "\ufffd"
 _LONGEST = 10_000
@@ -109,27 +112,13 @@ def bounds(text: str) -> tuple[int, int, int] | None:
     The fields are between two lines of ``---`` at the very top (a byte order mark may come first), with line ends of
     either kind. A thematic break at the top of a text opens none: no field follows it.
     """
-    start = 1 if text.startswith("\ufeff") else 0
-    if not text.startswith("---", start):
+    opening = _OPENING.match(text)
+    closing = opening and _CLOSING.search(text, opening.end())
+    if not opening or not closing:
         return None
-    opened = text.find("\n", start)
-    if opened < 0 or text[start:opened].rstrip() != "---":
-        return None
-    first = opened + 1
-    end = first
-    while True:
-        stop = text.find("\n", end)
-        stop = len(text) if stop < 0 else stop
-        if text.startswith("---", end) and not text[end + 3 : stop].strip():
-            break
-        end = text.find("\n---", end)
-        if end < 0:
-            return None
-        end += 1
+    first, end = opening.end() + 1, closing.start() + 1
     head = text[first:end]
-    if head.strip() and ":" not in head:
-        return None
-    return first, end, min(stop + 1, len(text))
+    return None if head.strip() and ":" not in head else (first, end, closing.end())
 
 
 def block(fields: dict[str, Any]) -> str | None:

@@ -348,10 +348,8 @@ class SessionBuilder(Part):
     def extend_to(self, at: str) -> None:
         """Extend the conversation's time span to a timestamp; "" changes nothing."""
         if at:
-            if not self.first or at < self.first:
-                self.first = at
-            if at > self.last:
-                self.last = at
+            self.first = min(self.first or at, at)
+            self.last = max(self.last, at)
 
     def put(self, kind: str, text: str, at: str = "", record: str = "", message: str = "", call_id: str = "") -> Event:
         """Add an event of any kind; ``text`` must be clean."""

@@ -47,16 +47,8 @@ def is_agent(unit: str) -> bool:
 def stem(unit: str) -> str:
     """Return the unit's own name, if no other unit claims it: its id if that is safe, else a slug and 12 hex digits."""
     wanted = _wanted(unit)
-    if (
-        0 < len(wanted) <= _MAX
-        and wanted[0] in _LETTERS
-        and wanted[-1] in _LETTERS
-        and "__" not in wanted
-        and ".." not in wanted
-        and _ALLOWED.issuperset(wanted)
-    ):
-        return wanted
-    return _hashed(unit)
+    is_safe = len(wanted) <= _MAX and _ALLOWED.issuperset(wanted) and "__" not in wanted and ".." not in wanted
+    return wanted if is_safe and _LETTERS.issuperset((wanted[:1], wanted[-1:])) else _hashed(unit)
 
 
 def assign(units: Iterable[str]) -> dict[str, str]:
