@@ -81,7 +81,7 @@ def run(args: Args, context: Context) -> int:
     for key, field in (("seen", "n_seen"), ("ingested", "n_ingested"), ("failed_files", "n_failed")):
         context.fields[field] = sum(ledger[key] for ledger in report["sources"].values())
     failure = _nothing_read(report, named=bool(args.source or roots or args.from_archive))
-    if nothing := _nothing_found(report, roots):
+    if roots and (nothing := _nothing_found(report, roots)):
         report["found_nothing"] = nothing
     if args.json:
         context.emit(report if failure is None else {**report, **failure.envelope()})
@@ -182,7 +182,7 @@ def _nothing_found(report: dict[str, Any], roots: list[str]) -> dict[str, str]:
     from ingest.policy.exclusions import EXCLUDED, FORGOTTEN
 
     found: dict[str, str] = {}
-    for name, ledger in report["sources"].items() if roots else ():
+    for name, ledger in report["sources"].items():
         kept_out = any(reason.startswith((FORGOTTEN, EXCLUDED)) for reason in ledger["skipped"])
         # A failure is reported as such: something was found.
         if ledger["ingested"] or ledger["unchanged"] or ledger["failed_files"] or kept_out:

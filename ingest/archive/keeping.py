@@ -14,7 +14,7 @@ from ingest.policy.exclusions import Policy, Withholding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from core.home import Home
     from ingest.archive.archive import Entry
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ingest.archive.recording import Archive, Recorder
     from ingest.archive.resuming import ResumePoint
     from ingest.pipeline.reading import Reading
+    from ingest.policy.exclusions import Holds
     from ingest.raw.records import Records
     from ingest.raw.store import RawFile, SourceFile
     from ingest.source import Settings
@@ -48,7 +49,7 @@ class Keeping(Withholding):
         *,
         checks: bool = False,
         hasty: bool = False,
-        holds: Callable[[str, str], bool] = lambda _, __: False,
+        holds: Holds = lambda *_: False,
     ) -> None:
         super().__init__(home, source, settings, holds=holds)
         self._folder = join(home.root, "raw")

@@ -66,7 +66,7 @@ def rehearse(
     none: dict[str, str] = {}  # why a unit, of what was read of it so far, is no document
     rows_read: list[tuple[FileRow, list[str]]] = []
     members: dict[str, set[str]] = {}
-    keeping = Withholding(home, source.name, settings, holds=lambda name, path: holds(home, name, path))
+    keeping = Withholding(home, source.name, settings, holds=holds)
     keeping.expect(source, [file.path for file in new], units, members, (files, rows))
     new.sort(key=lambda file: source.is_history(file.path))
     total, done = sum(max(1, file.size) for file in new), 0

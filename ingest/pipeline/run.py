@@ -93,13 +93,7 @@ def run(
 
         keeping = back = ReadBack(home, source_name, settings)
     else:
-        keeping = own = Keeping(
-            home,
-            source_name,
-            settings,
-            checks=check_archive or rebuild,
-            holds=lambda name, path: holds(home, name, path),
-        )
+        keeping = own = Keeping(home, source_name, settings, checks=check_archive or rebuild, holds=holds)
     everything = rebuild or from_archive
     with FileLock(join(home.state, f"ingest-{source_name}.lock"), wait_s=LOCK_WAIT_S):
         state = State(home)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ingest.session.transcripts import Lineage, Transcripts
     from ingest.source import Settings, Source
 
+    Holds = Callable[[Home, str, str], bool]
+
 MARKER = ".brain-ignore"
 EXCLUDED = "excluded: "
 EXCLUDED_PROJECT = f"{EXCLUDED}project"
@@ -82,8 +84,8 @@ class Rules:
         self._judged: dict[str, str] = {}
         self._home = home
         self._withheld: Withheld | None = None
-        # True if anything was ever excluded; None until that is looked up.
-        self._remembers: bool | None = None
+        # True if anything was ever excluded.
+        self._remembers = any(os.path.lexists(join(home.state, name)) for name in (FILE, UNITS))
         # Changes when a run must look again at files that it passed over.
         self.fingerprint = "|".join([*self._projects.given, "", *self._paths.given, "", *self._synthetic.given])
 
@@ -97,15 +99,9 @@ class Rules:
             self._remembers = True
         return self._withheld
 
-    def remembers_any(self) -> bool:
-        """Return True if anything was ever excluded."""
-        if self._remembers is None:
-            self._remembers = any(os.path.lexists(join(self._home.state, name)) for name in (FILE, UNITS))
-        return self._remembers
-
     def admit(self, source: str, unit: str) -> None:
         """Forget that a unit was excluded."""
-        if self.remembers_any():
+        if self._remembers:
             self.withheld.note_unit(source, unit, "")
 
     def save(self, *, wait_s: float = 10.0) -> None:
@@ -152,7 +148,7 @@ class Rules:
 
     def remembered(self, source: str, unit: str) -> str:
         """Return why a unit that was excluded still is, "" if it is not; its file may be gone by now."""
-        if not self.remembers_any():
+        if not self._remembers:
             return ""
         why, is_marked = self.withheld.unit(source, unit)
         if why == EXCLUDED_MARKER:
@@ -182,7 +178,7 @@ class Rules:
         if os.path.lexists(join(folder, MARKER)):
             self.withheld.note_folder(folder, marked=True)
             return True
-        if not self.remembers_any() or not self.withheld.has_folder(folder):
+        if not self._remembers or not self.withheld.has_folder(folder):
             return False
         if not os.path.lexists(folder):
             return True
@@ -225,12 +221,10 @@ def _still(globs: Sequence[str], word: str) -> bool:
 class Withholding(RawStore):
     """The raw files on disk, without what is excluded or was forgotten.
 
-    ``rules``: the exclusions. ``holds(source, path)``: True if another source made a document of a file.
+    ``rules``: the exclusions. ``holds(home, source, path)``: True if another source made a document of a file.
     """
 
-    def __init__(
-        self, home: Home, source: str, settings: Settings, *, holds: Callable[[str, str], bool] = lambda _, __: False
-    ) -> None:
+    def __init__(self, home: Home, source: str, settings: Settings, *, holds: Holds = lambda *_: False) -> None:
         self._home, self._source, self._settings, self._holds = home, source, settings, holds
         self.rules = Rules(home, settings)
         self._forgotten = _tombstones(home)
@@ -273,7 +267,9 @@ class Withholding(RawStore):
 
     def is_of(self, source: str, path: str, unit: str) -> bool:
         """Return True if another source made a document of a file, or a session of it with this id was forgotten."""
-        return (self._forgotten is not None and self._forgotten.covers(source, unit)) or self._holds(source, path)
+        return (self._forgotten is not None and self._forgotten.covers(source, unit)) or self._holds(
+            self._home, source, path
+        )
 
     def section(self, source: str) -> Mapping[str, Any]:
         """Return what collections.yml says of a source."""

@@ -24,7 +24,6 @@ from ingest.session.session import (
     RECAP,
     RESULT,
     SUMMARY,
-    TAKEN_BACK,
     TEAMMATE,
     TEXT,
     THINKING,
@@ -64,6 +63,8 @@ WORKING = "commentary"
 _NAMING = ((1, (COMPACTION, RECAP)), (1, (TEAMMATE,)), (2, (ASSISTANT, WORKING)), (1, (TASK,)), (2, (SUBAGENT,)))
 
 _MACHINE = frozenset((TEXT, TOOL, THINKING, COMMENTARY))
+# Kinds of events that begin a turn each → its role, "" for the person's.
+_PROMPTS = {PROMPT: "", QUEUED: "", SUMMARY: COMPACTION, RECAP: RECAP, TEAMMATE: TEAMMATE}
 # Commands that only end or begin a transcript.
 SILENT = frozenset(("/clear", "/exit", "/quit"))
 
@@ -326,6 +327,11 @@ def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: s
             else:
                 notes = outcomes.get(event.call) if event.call else None
                 message[0].append((True, "\n".join([event.text, *notes]) if notes else event.text))
+        elif kind in _PROMPTS:
+            if event.text:
+                current = Turn(_PROMPTS[kind] or person, event.at)
+                found.append(current)
+                current.message((False, event.text))
         elif kind == INTERRUPT:
             if current is not None:
                 current.message((True, "- interrupted by the user"))
@@ -346,11 +352,6 @@ def _conversation(events: list[Event], outcomes: dict[str, list[str]], person: s
             # The next event does not answer the one before the gap.
             messages.clear()
             current = None
-        elif kind not in (RESULT, TAKEN_BACK) and event.text:
-            role = {SUMMARY: COMPACTION, RECAP: RECAP, TEAMMATE: TEAMMATE}.get(kind, person)
-            current = Turn(role, event.at)
-            found.append(current)
-            current.message((False, event.text))
     return found
 
 
@@ -375,17 +376,14 @@ def body(title: str, turns: Sequence[TurnLike]) -> str:
         pieces.append(f"\n## [{number}] {turn.role}{_when(turn.at)}\n\n")
         if turn.role == "compaction":
             pieces.append(f"{COMPACTED}\n\n")
-        after_item = True
-        first = True
+        before: bool | None = None  # True if the block before this one was a list line
         for item, text in turn.blocks():
-            if not first and not (item and after_item):
-                pieces.append("\n")
-            pieces.append(text if item else escape(text))
-            pieces.append("\n")
-            after_item, first = item, False
+            gap = "" if before is None or (item and before) else "\n"
+            pieces.append(f"{gap}{text if item else escape(text)}\n")
+            before = item
         reasoning = turn.reasoning()
         if reasoning:
-            pieces.append(f"{'' if first else chr(10)}{REASONING}\n\n")
+            pieces.append(f"{'' if before is None else chr(10)}{REASONING}\n\n")
             pieces.append("\n\n".join(escape(text) for text in reasoning))
             pieces.append("\n")
     return "".join(pieces)

@@ -79,10 +79,8 @@ def index(
     names: tuple[str, ...] = ()
     if not markdown_only:
         names = _archived(home, source, roots) if from_archive else chosen(home, source, roots, config)
-    of_projects = False
     if source is not None:
         _has_collection(config, source)
-        of_projects = registry.source(source).reads_projects and not roots
     busy_ms = _BUSY_MS if wait_s is None else int(wait_s * 1000)
     how = {
         "trust_stat": trust_stat,
@@ -93,6 +91,7 @@ def index(
     }
 
     def fill(connection: apsw.Connection) -> dict[str, Any]:
+        of_projects = source is not None and not roots and registry.source(source).reads_projects
         places = _projects(config, connection, rebuild) if of_projects else roots
         return _fill(home, config, connection, names, places, how, enqueue, started_ns)
 
@@ -116,7 +115,14 @@ def index(
             else:
                 write_atomic(mark, policy)  # a new home: no other policy has let anything pass
         try:
-            report = _rebuild(home, config, busy_ms, fill) if rebuild else _opened(home, busy_ms, fill)
+            if rebuild:
+                report = _rebuild(home, config, busy_ms, fill)
+            else:
+                connection = open_index(home.index, write=True, busy_ms=busy_ms)
+                try:
+                    report = fill(connection)
+                finally:
+                    connection.close()
         except apsw.Error as error:
             raise translate(error, home.index) from error
         if os.path.isdir(join(home.state, "unindexed")):
@@ -133,15 +139,6 @@ def index(
     return {"schema": 1, "ok": True, "took_ms": took_ms, "as_of": clock.iso(time.time()), **report}
 
 
-def _opened(home: Home, busy_ms: int, fill: Fill) -> dict[str, Any]:
-    """Fill the index that is there; return the report."""
-    connection = open_index(home.index, write=True, busy_ms=busy_ms)
-    try:
-        return fill(connection)
-    finally:
-        connection.close()
-
-
 def _rebuild(home: Home, config: Config, busy_ms: int, fill: Fill) -> dict[str, Any]:
     """Fill a new index, which replaces the old one; return the report, with what could not be carried over."""
     from qmd.index.rebuilding import Rebuild
@@ -152,7 +149,11 @@ def _rebuild(home: Home, config: Config, busy_ms: int, fill: Fill) -> dict[str, 
     # Documents written to the old index meanwhile are files, too.
     if os.path.exists(join(home.state, _FORGETTING)):
         _resume_forgetting(home)
-    _opened(home, busy_ms, lambda connection: update(connection, config.collections.values()))
+    connection = open_index(home.index, write=True, busy_ms=busy_ms)
+    try:
+        update(connection, config.collections.values())
+    finally:
+        connection.close()
     return {**report, "unread": new.unread} if new.unread else report
 
 
