@@ -53,11 +53,8 @@ class Ledger:
         self.seen = self.ingested = self.unchanged = self.vanished = self.bytes = 0
         self.documents = self.written = self.renamed = self.removed = self.kept = 0
         self.failed_files = self.failed_records = self.partial = self.finished = 0
-        self.skipped: dict[str, int] = {}
-        self.dropped: dict[str, int] = {}
-        self.recovered: dict[str, int] = {}
-        self.redacted: dict[str, int] = {}
-        self.failed_reasons: dict[str, int] = {}
+        self.skipped, self.dropped, self.failed_reasons = (dict[str, int]() for _ in range(3))
+        self.recovered, self.redacted = dict[str, int](), dict[str, int]()
         self.failed: list[dict[str, object]] = []
         self.unknown: dict[str, dict[str, object]] = {}
 

@@ -62,15 +62,12 @@ def encoded(
             folder = dirname(folder) if top else folder
     if with_empty:
         _add_empty(within)
-    folders: dict[str, int] = {}
-    for folder in list(within)[:_FOLDERS]:
-        mtime = _mtime(folder)
-        # A change while the run was looking may have been too late for the run: look at the folder again.
-        folders[folder] = mtime if mtime < started_ns else 0
+    # A change while the run was looking may have been too late for the run: look at the folder again.
+    folders = [[each, mtime if (mtime := _mtime(each)) < started_ns else 0] for each in list(within)[:_FOLDERS]]
     pulse = {
         "at": started_ns,
         "roots": own,
-        "folders": [[folder, mtime] for folder, mtime in folders.items()],
+        "folders": folders,
         "files": [[file.path, *_seen(file, started_ns)] for file in plain[:_FILES]],
         "within": list(within),
         "suffixes": list(suffixes),

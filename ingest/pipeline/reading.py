@@ -63,19 +63,14 @@ class Reading:
         self.point: ResumePoint | None = None
         self.skipped = self.withheld = self.digest = ""
         self.consumed = self.size = self.mtime_ns = self.inode = 0
-        self.parts: dict[str, Any] = {}
-        self.passed: dict[str, Any] = {}
-        self.taken: set[str] = set()
-        self.excluded: set[str] = set()
+        self.parts, self.passed = dict[str, Any](), dict[str, Any]()
+        self.taken, self.excluded = set[str](), set[str]()
         self.failed: Failure | None = None
         self.failures: list[Failure] = []
-        self.failed_reasons: dict[str, int] = {}
         self.unknown: dict[str, tuple[int, int, str]] = {}
         self.versions: list[str] = []
-        self.recovered: dict[str, int] = {}
-        self.redacted: dict[str, int] = {}
         self.marks: dict[str, str] = {}
-        self.dropped: dict[str, int] = {}
+        self.failed_reasons, self.recovered, self.redacted, self.dropped = (dict[str, int]() for _ in range(4))
 
     def stat(self, status: os.stat_result) -> None:
         """Remember what the file was like."""

@@ -103,8 +103,7 @@ class Changes:
         self.members: dict[str, set[str]] = {}
         self.units: dict[str, UnitRow] = {}
         self.links: dict[str, str] = {}
-        self.gone: set[str] = set()
-        self.current: set[str] = set()
+        self.gone, self.current = set[str](), set[str]()
         self.left: list[tuple[str, str]] = []
 
 
@@ -133,7 +132,7 @@ class State:
         All units are then ``outdated()``. Where ``mark`` is not the one that was left (``mark()``: of the archive), the
         files are read again too, but no unit is outdated. One transaction: a run cut short leaves the rest to be read.
         """
-        made_by = _made_by(self._connection, source)
+        made_by = _meta(self._connection, f"versions {source}")
         is_outdated = made_by != _versions() or (bool(policy) and _meta(self._connection, f"policy {source}") != policy)
         is_elsewhere = bool(mark) and made_by is not None and _meta(self._connection, f"archive {source}") != mark
         if not (is_outdated or is_elsewhere):
@@ -150,7 +149,7 @@ class State:
 
     def is_current(self, source: str) -> bool:
         """Return True if this version of parser and document format made the rows of ``source``."""
-        return _made_by(self._connection, source) == _versions()
+        return _meta(self._connection, f"versions {source}") == _versions()
 
     def mark(self, source: str, mark: str) -> None:
         """Remember which archive the files that were read are in."""
@@ -303,7 +302,7 @@ def known(home: Home, source: str) -> dict[str, FileRow]:
         return {}
     connection = open_to_read(path)
     try:
-        if not connection.pragma("user_version") or _made_by(connection, source) != _versions():
+        if not connection.pragma("user_version") or _meta(connection, f"versions {source}") != _versions():
             return {}
         return _files(connection, source)
     finally:
@@ -348,11 +347,6 @@ def _files(connection: apsw.Connection, source: str, path: str = "") -> dict[str
         (source, os.fsencode(path)) if path else (source,),
     )
     return {path: FileRow(path, *rest) for blob, *rest in rows if (path := decode(blob))}
-
-
-def _made_by(connection: apsw.Connection, source: str) -> str | None:
-    """Return the versions of parser and document format that made the rows of ``source``; None if there are none."""
-    return _meta(connection, f"versions {source}")
 
 
 def _meta(connection: apsw.Connection, key: str) -> str | None:

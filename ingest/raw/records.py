@@ -70,8 +70,7 @@ class Records:
         self._hash = hashlib.sha256()
         self._number = self.found = self.consumed = self.size = self.tail = 0
         self.head, self.opens_block, self.is_settled = b"", False, False
-        self.recovered: dict[str, int] = {}
-        self.redacted: dict[str, int] = {}
+        self.recovered, self.redacted = dict[str, int](), dict[str, int]()
 
     def digest(self) -> str:
         """Return the SHA-256 of the ``consumed`` bytes, hexadecimal."""

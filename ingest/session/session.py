@@ -285,9 +285,7 @@ class SessionBuilder(Part):
         super().__init__(unit)
         self.source = source
         self.uuids: set[str] = set()
-        self.removed: set[str] = set()
-        self.retracted: set[str] = set()
-        self.ran: set[str] = set()
+        self.removed, self.retracted, self.ran = (set[str]() for _ in range(3))
         self.records = self.rank = self.age = 0
         self.first = self.last = ""
         self.title = self.machine_title = ""
@@ -295,11 +293,10 @@ class SessionBuilder(Part):
         self.cwd = self.sign = self.branch = self.slug = self.version = ""
         self.forked_from = self.parent = self.agent_id = self.agent_type = self.task = ""
         self.links: dict[str, str] = {}
-        self.models: set[str] = set()
+        self.models, self.pull_requests = set[str](), set[str]()
         self.tokens: dict[str, int] = {}
         # Record → model, and tokens: new input, input from the cache, input into the cache, output.
         self.spent: dict[str, tuple[Any, ...]] = {}
-        self.pull_requests: set[str] = set()
         self.extra: dict[str, object] = {}
         self.partial = False
         self.chain = ""

@@ -268,19 +268,17 @@ def walk(folder: Folder, failed: Callable[[str, OSError], None] | None = None) -
     wanted = matcher(folder.pattern)
     ignored = matcher(",".join(folder.ignore)) if folder.ignore else None
     pending = [("", folder.path)]
-    first = True
     while pending:
         prefix, path = pending.pop()
         try:
             with os.scandir(path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            if first:
+            if not prefix:
                 raise
             if failed and not isinstance(error, FileNotFoundError):
                 failed(path, error)
             continue
-        first = False
         folders = []
         for entry in entries:
             name = entry.name

@@ -98,6 +98,11 @@ def transcript(given: Mapping[str, Any], source: str = SOURCE, home: Home | None
     raise BadInput("the hook's input names no transcript", _WRITER)
 
 
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str], source: str = SOURCE) -> dict[str, Any]:
     """Index the event's transcript, or have it indexed; returns what was done, for telemetry.
 
@@ -110,14 +115,11 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str], sourc
     path = transcript(given, source, home)
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadInput("what the hook's input names as transcript is no file", _WRITER)
-    folder = given.get("cwd")
-    cwd = folder if isinstance(folder, str) else ""
     config = settled(home)
+    cwd, session, last = (_text(given, name) for name in ("cwd", "session_id", "last_assistant_message"))
     reason = excluded(home, path, cwd, config=config)
     if reason:
         return {"outcome": "excluded", "reason": reason}
-    named = given.get("session_id")
-    session = named if isinstance(named, str) else ""
     at = time.time()
     if source != SOURCE:
         due.add(home, path, session, cwd, at=at, source=source)
@@ -129,8 +131,7 @@ def stop(home: Home, given: Mapping[str, Any], environ: Mapping[str, str], sourc
     except OSError as error:
         detach(home, environ)
         return {"outcome": "detached", "reason": f"not there yet: {error.strerror}"}
-    last = given.get("last_assistant_message")
-    written = await_message(path, last if isinstance(last, str) else "", _PATIENCE_S)
+    written = await_message(path, last, _PATIENCE_S)
     if size > _AT_ONCE or not written:
         if not written:
             due.add(home, path, session, cwd, beyond=size)
