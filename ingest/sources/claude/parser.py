@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from os.path import basename
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ SUGGESTION = "prompt suggestion agent"
 
 _MARKS = ("sessionId", "uuid", "leafUuid", "messageId")
 _PEEK = 256 * 1024
+_SESSION = re.compile(rb'"sessionId" *: *"([^"]{1,300})"')
 # Titles and snapshots may precede the first record that names the session: at most so many records, so many bytes.
 _EARLY = 200
 _EARLY_BYTES = 16 * 1024 * 1024
@@ -86,17 +88,8 @@ def peek(path: str) -> str:
             head = stream.read(_PEEK) or b""
     except OSError:
         head = b""
-    start = head.find(b'"sessionId"')
-    session = ""
-    if start >= 0:
-        session = (
-            head[start + 11 : start + 300]
-            .lstrip(b" :")
-            .partition(b'"')[2]
-            .partition(b'"')[0]
-            .decode("utf-8", "replace")
-        )
-    return unit_key(session or path, agent_of(path))
+    named = _SESSION.search(head)
+    return unit_key(named[1].decode("utf-8", "replace") if named else path, agent_of(path))
 
 
 def agent_of(path: str) -> str:
