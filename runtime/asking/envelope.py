@@ -182,10 +182,11 @@ def validity_of(hit: Hit, trust: str, successor: str | None, inquiry: Inquiry | 
     """Return the validity of a hit. One that was compared with nothing holds if a person said what the hit shows."""
     if inquiry is not None and hit.id in inquiry.validity:
         return inquiry.validity[hit.id]
-    if successor:
+    is_judged, is_stated = inquiry is not None and hit in inquiry.hits, (hit.trust or trust) in STATED
+    if successor and (is_stated or not is_judged):
         return {"state": SUPERSEDED, "by": [{"entry_id": successor}]}
-    is_said = trust in STATED and (not hit.quotes or any(quote.who == "you" for quote in hit.quotes))
-    return {"state": CURRENT if is_said and inquiry is not None and hit in inquiry.hits else UNKNOWN, "by": []}
+    is_said = is_judged and is_stated and (not hit.quotes or any(quote.who == "you" for quote in hit.quotes))
+    return {"state": CURRENT if is_said else UNKNOWN, "by": []}
 
 
 def nothing(config: Config, inquiry: Inquiry) -> dict[str, Any]:

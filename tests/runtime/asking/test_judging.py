@@ -206,3 +206,14 @@ def test_a_hook_before_a_prompt_has_no_time_for_git(
     assert said_of_file(shelf, project)["state"] == "code changed"
     monkeypatch.setattr("runtime.asking.judging._GIT_S", 60.0)
     assert said_of_file(shelf, project)["state"] != "code changed"
+
+
+@pytest.mark.parametrize(("collection", "state"), [("inbox", "superseded"), ("kb-raw", "unknown")])
+def test_a_hit_alone_is_judged_like_one_of_several(home: Home, collection: str, state: str) -> None:
+    shelf = Shelf(home)
+    shelf.put(collection, "2026/01/a.md", "The ibis wades in the estuary.", date=OLD, superseded_by="20260101-b")
+    (alone,) = shelf.ask("ibis estuary")["hits"]
+    shelf.put("kb-raw", "c.md", "An ibis was seen at the estuary.", date=OLD)
+    among = {hit["uri"]: hit for hit in shelf.ask("ibis estuary")["hits"]}
+    assert len(among) == 2
+    assert alone["validity"]["state"] == among[alone["uri"]]["validity"]["state"] == state
