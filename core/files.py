@@ -183,9 +183,7 @@ class FileLock:
     """
 
     def __init__(self, path: str, wait_s: float) -> None:
-        self.path = path
-        self.wait_s = wait_s
-        self._descriptor = -1
+        self.path, self.wait_s, self._descriptor = path, wait_s, -1
 
     def __enter__(self) -> FileLock:
         deadline = time.monotonic() + self.wait_s

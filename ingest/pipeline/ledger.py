@@ -47,9 +47,7 @@ class Ledger:
     """
 
     def __init__(self, source: str, roots: str = OWN) -> None:
-        self.source = source
-        self.roots = roots
-        self.truncated = (0, 0)
+        self.source, self.roots, self.truncated = source, roots, (0, 0)
         self.seen = self.ingested = self.unchanged = self.vanished = self.bytes = 0
         self.documents = self.written = self.renamed = self.removed = self.kept = 0
         self.failed_files = self.failed_records = self.partial = self.finished = 0

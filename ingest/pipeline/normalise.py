@@ -81,8 +81,7 @@ class Normaliser:
         for unit in self._units:
             self._stems.setdefault(stem(unit).casefold(), set()).add(unit)
         self._outcome: dict[str, str] = {}
-        self._written: set[str] = set()
-        self._late: set[str] = set()
+        self._written, self._late = set[str](), set[str]()
         self._waiting: list[Reading] = []
         self._changes = Changes()
         # Bytes, because a transcript has a few kilobytes or hundreds of megabytes.

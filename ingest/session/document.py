@@ -243,8 +243,7 @@ class Turn:
     __slots__ = ("at", "messages", "role")
 
     def __init__(self, role: str, at: str) -> None:
-        self.role = role
-        self.at = at
+        self.role, self.at = role, at
         self.messages: list[Message] = []
 
     def message(self, *blocks: tuple[bool, str]) -> Message:

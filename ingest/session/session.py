@@ -202,9 +202,7 @@ class Part:
     links: Mapping[str, str] = {}
 
     def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.digest = ""
-        self.repeated = 0
+        self.unit, self.digest, self.repeated = unit, "", 0
 
     @property
     def uuids(self) -> set[Any]:
@@ -298,8 +296,7 @@ class SessionBuilder(Part):
         # Record → model, and tokens: new input, input from the cache, input into the cache, output.
         self.spent: dict[str, tuple[Any, ...]] = {}
         self.extra: dict[str, object] = {}
-        self.partial = False
-        self.chain = ""
+        self.partial, self.chain = False, ""
         self._events: list[Event] = []
         self._weight = 0
         self._window: Window | None = None

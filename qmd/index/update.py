@@ -255,9 +255,7 @@ class Entry:
     __slots__ = ("path", "relative", "status")
 
     def __init__(self, relative: str, path: str, status: os.stat_result) -> None:
-        self.relative = relative
-        self.path = path
-        self.status = status
+        self.relative, self.path, self.status = relative, path, status
 
 
 def walk(folder: Folder, failed: Callable[[str, OSError], None] | None = None) -> Iterator[Entry]:

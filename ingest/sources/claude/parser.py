@@ -270,11 +270,10 @@ class ClaudeSession(SessionBuilder):
         self._chains: dict[str, str] = {}
         # Call of a tool → type and task of the subagent that it started, until the result names the agent.
         self._asked: dict[str, str] = {}
-        self._planless: set[str] = set()
+        self._planless, self._shown = set[str](), set[str]()
         # Record → its events in the last form that fits into ``_room``, for records that the file repeats.
         self._again: dict[str, list[Event]] = {}
         self._room = MAX_DOCUMENT
-        self._shown: set[str] = set()
         # The events of a repeated record, while it is read.
         self._rewritten: list[Event] | None = None
 
