@@ -275,13 +275,15 @@ def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) 
 
 
 def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
-    """Search by signs if the space has a table of them, else scan."""
-    state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{space.name}",)).get
+    """Search by signs if the space has a table of them; scan if not, or if fewer than wanted are found by signs."""
+    state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"lists:{space.name}",)).get
     if state is not None:
         from qmd.index.semantic import coarse
 
         if state == coarse.WHOLE:
-            return coarse.nearest(connection, space, vector, limit)
+            found = coarse.nearest(connection, space, vector, limit)
+            if len(found) == limit:
+                return found
     return scan(connection, space, vector, limit)
 
 

@@ -79,7 +79,7 @@ class Matrix:
 
     def _read(self, connection: apsw.Connection, look: dict[str, Any]) -> bool:
         table, dimensions = look["table"], look["dimensions"]
-        state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"coarse:{look['name']}",)).get
+        state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"lists:{look['name']}",)).get
         size: Any = connection.execute(f'SELECT coalesce(sum(size), 0) FROM "{table}_chunks"').get
         if state == coarse.WHOLE or size * dimensions > _MOST_BYTES:
             return False

@@ -1,13 +1,10 @@
-"""Signs of vectors, by which the candidates of a search are found where there are too many vectors to look at each.
+"""Lists of similar vectors, by their signs: where there are too many vectors to look at each, a few lists are searched.
 
-docs/retrieval.md says why this form and what it is worth, docs/index-schema.md has the table. Readers need no numpy nor
-anything else that a cold process could not afford.
+docs/retrieval.md says why this form and what it is worth, docs/index-schema.md has the tables. Who asks needs no numpy
+nor anything else that a cold process could not afford; who adds vectors has it.
 """
 
 from __future__ import annotations
-
-import os
-from functools import partial
 
 import apsw
 
@@ -15,27 +12,30 @@ from qmd.index.schema import SPAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from qmd.index.semantic.spaces import Space
 
-# Below so many vectors the plain scan costs no more than some 30 ms, and the table would only take room.
+# Below so many vectors the plain scan costs no more than some 30 ms, and the tables would only take room.
 LEAST = 50_000
-# vec0 finds the k nearest of n in time k × n: many small searches find as many candidates for far less than one large.
-SHARDS = 64
-# Candidates of each shard; together they are at least twice those that are wanted.
-EACH = 32
-# Shards by which the distance of candidates is estimated, and shards of one search for those within that distance.
-_SAMPLE = 2
-_GROUP = 8
-_GROUPS = range(SHARDS // _GROUP)
-# At most so many times the expected candidates are taken of a group; vec0 takes no more than 4,096.
-_SLACK = 2
-_MOST = 4096
-# A table with more blocks of 1,024 codes is searched by several connections, a core each and this many at most: a
-# connection and its thread take some 3 ms, a block 0.1 ms.
-_FEW_BLOCKS = 256
-_MOST_CONNECTIONS = 4
+# Lists of a table, at most; fewer where a list would not have so many of the vectors that its centre is made from.
+_LISTS, _DRAWN = 2048, 32
+# A centre of fewer vectors would tell what they were after they are forgotten.
+_FEWEST = 8
+_ROUNDS = 2
+# vec0 keeps the codes of a list in blocks of so many: the last of each is half empty.
+_BLOCK = 256
+# Lists that are searched, at least, and of how many wanted chunks each is. The nearest of them, one of so many, say how
+# far away candidates lie: as far as so many of their codes.
+_SEARCHED, _WANTED = 256, 4
+_SHARE = 16
+_NEAR = 1024
+# Candidates of one list; vec0 takes no more than 4,096.
+_EACH, _MOST = 256, 4096
 # The value in ``brain_state`` of a table that has all vectors; until then it is the last cut that is in.
 WHOLE = -1
 # Cuts that are copied in one transaction.
@@ -44,7 +44,7 @@ _CUTS = 500
 
 def key(space: Space) -> str:
     """Under what ``brain_state`` says how far the table of a space is."""
-    return f"coarse:{space.name}"
+    return f"lists:{space.name}"
 
 
 def table(space: Space) -> str:
@@ -52,9 +52,14 @@ def table(space: Space) -> str:
     return space.table.replace("brain_vec_", "brain_bits_", 1)
 
 
+def centres_table(space: Space) -> str:
+    """Return the name of the table of the lists' centres."""
+    return space.table.replace("brain_vec_", "brain_centres_", 1)
+
+
 def exists(connection: apsw.Connection, space: Space) -> bool:
     """Return True if a space has its table of signs, complete or not."""
-    row = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table(space),)).fetchone()
+    row = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (centres_table(space),)).fetchone()
     return row is not None
 
 
@@ -78,76 +83,30 @@ def code(vector: bytes) -> bytes:
 def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
     """Return (chunk, L2 distance) of the ``limit`` nearest of the candidates, nearest first; the distances are exact.
 
-    Raises apsw.Error; ``vec0`` must be loaded.
+    There may be fewer. Raises apsw.Error; ``vec0`` must be loaded.
     """
-    asked = _Asked(connection, space, vector, limit)
-    blocks: Any = connection.execute(f'SELECT count(*) FROM "{table(space)}_chunks"').get
-    parts = 1 if blocks <= _FEW_BLOCKS else min(os.cpu_count() or 1, _MOST_CONNECTIONS)
-    if parts == 1:
-        return asked.search(connection, _GROUPS)
-    return _search_in_parallel(connection, asked, parts)
-
-
-class _Asked:
-    """A question to a table of signs: its vector and code, and the Hamming distance within which candidates lie.
-
-    The distance is estimated by a sample of shards: at least ``EACH`` codes of a shard lie within it. A sample of fewer
-    codes bounds nothing. ``limit`` chunks are wanted.
-    """
-
-    __slots__ = ("_bits", "_most", "_table", "_vector", "_within", "limit")
-
-    def __init__(self, connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> None:
-        self._vector, self._bits, self.limit = vector, code(vector), limit
-        self._table = table(space)
-        each = max(EACH, -(-2 * limit // SHARDS))
-        self._most = min(_SLACK * _GROUP * each, _MOST)
-        wanted = _SAMPLE * each
-        found: Any = connection.execute(
-            f'SELECT distance FROM "{self._table}" WHERE shard < ? AND bits MATCH vec_bit(?) AND k = ?',
-            (_SAMPLE, self._bits, wanted),
-        ).fetchall()
-        self._within = float(found[-1][0]) if len(found) == wanted else 8.0 * len(self._bits)
-
-    def search(self, connection: apsw.Connection, groups: range) -> list[tuple[int, float]]:
-        """Return what ``nearest`` does of some groups of shards. Raises apsw.Error."""
-        among = ",".join(f"({number * _GROUP})" for number in groups)
-        found: Any = connection.execute(
-            f"WITH groups(first) AS (VALUES {among})"
-            # vec0 gives a value of another column by a statement that it prepares for each row.
-            " SELECT v.rowid, vec_distance_L2(vec_int8(v.value00), vec_int8(?1)) AS distance"
-            f' FROM groups CROSS JOIN "{self._table}" b CROSS JOIN "{self._table}_auxiliary" v'
-            f" WHERE v.rowid = b.rowid AND b.shard >= groups.first AND b.shard < groups.first + {_GROUP}"
-            " AND b.bits MATCH vec_bit(?2) AND b.distance <= ?3 AND b.k = ?4"
-            " ORDER BY distance, v.rowid LIMIT ?5",
-            (self._vector, self._bits, self._within, self._most, self.limit),
-        ).fetchall()
-        return list(found)
-
-
-def _search_in_parallel(connection: apsw.Connection, asked: _Asked, parts: int) -> list[tuple[int, float]]:
-    """Search as many parts of the shards, the last on ``connection``, each other one on a connection of its own."""
-    from core.errors import BrainError
-    from qmd.index.parallel_read import SecondReader
-    from qmd.index.semantic.spaces import load
-
-    def part(number: int, other: apsw.Connection) -> list[tuple[int, float]]:
-        load(other)
-        return asked.search(other, range(number, len(_GROUPS), parts))
-
-    readers = [SecondReader(str(connection.filename)) for _ in range(parts - 1)]
-    try:
-        begun = [reader.begin(partial(part, number)) for number, reader in enumerate(readers)]
-        found = part(parts - 1, connection)
-        for number, wait in enumerate(begun):
-            try:
-                found += wait() if wait is not None else part(number, connection)
-            except (BrainError, apsw.SQLError):  # the index does not open again, or has lost the table
-                found += part(number, connection)
-    finally:
-        for reader in readers:
-            reader.close()
-    return sorted(found, key=lambda row: (row[1], row[0]))[: asked.limit]
+    bits, name = code(vector), table(space)
+    lists: Any = connection.execute(
+        f'SELECT list FROM "{centres_table(space)}" ORDER BY vec_distance_L2(vec_int8(centre), vec_int8(?)) LIMIT ?',
+        (vector, max(_SEARCHED, limit // _WANTED)),
+    ).fetchall()
+    search = f'CROSS JOIN "{name}" b ON b.list = lists.column1 AND b.bits MATCH vec_bit(?2)'
+    nearest, near = lists[: -(-len(lists) // _SHARE)], max(_NEAR, limit)
+    sample: Any = connection.execute(
+        f"WITH lists AS (VALUES {_values(nearest)})"
+        f" SELECT b.distance FROM lists {search} AND b.k = ?1 ORDER BY 1 LIMIT ?3",
+        (min(2 * near // max(1, len(nearest)), _MOST), bits, near),
+    ).fetchall()
+    within = sample[near - 1][0] if len(sample) == near else 8.0 * len(bits)
+    found: Any = connection.execute(
+        f"WITH lists AS (VALUES {_values(lists)})"
+        # vec0 gives a value of another column by a statement that it prepares for each row.
+        " SELECT v.rowid, vec_distance_L2(vec_int8(v.value00), vec_int8(?1)) AS distance"
+        f' FROM lists {search} AND b.distance <= ?3 AND b.k = ?4 CROSS JOIN "{name}_auxiliary" v ON v.rowid = b.rowid'
+        " ORDER BY distance, v.rowid LIMIT ?5",
+        (vector, bits, within, min(max(_EACH, limit), _MOST), limit),
+    ).fetchall()
+    return list(found)
 
 
 def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: Any = None) -> bool:
@@ -165,12 +124,10 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     if last is None:
         if count(connection, space) < least:
             return False
+        centres = _find_centres(_drawn(connection, space))
         with Transaction(connection):
             drop(connection, space)
-            connection.execute(
-                f'CREATE VIRTUAL TABLE "{table(space)}" USING vec0('
-                f"shard INTEGER PARTITION KEY, bits bit[{_bits(space.dimensions)}], +vector BLOB)"
-            )
+            _create(connection, space, centres)
             _note(connection, space, 0)
         last = 0
     while last != WHOLE:
@@ -184,11 +141,19 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
 
 def add(connection: apsw.Connection, space: Space, rows: list[tuple[int, bytes]]) -> None:
     """Add (chunk, vector) pairs where the space has its table, inside the caller's transaction."""
-    if exists(connection, space):
-        connection.executemany(
-            f'INSERT INTO "{table(space)}"(rowid, shard, bits, vector) VALUES(?, ?, vec_bit(?), ?)',
-            [(chunk, _shard(chunk), code(vector), vector) for chunk, vector in rows],
-        )
+    if not rows or not exists(connection, space):
+        return
+    known: Any = connection.execute(f'SELECT list, centre FROM "{centres_table(space)}" ORDER BY list').fetchall()
+    numbers, centres = zip(*known, strict=True)
+    added = _matrix([vector for _, vector in rows])
+    near = _nearest_centres(added, _matrix(centres)).tolist()
+    connection.executemany(
+        f'INSERT INTO "{table(space)}"(rowid, list, bits, vector) VALUES(?, ?, vec_bit(?), ?)',
+        [
+            (chunk, numbers[centre], bits, vector)
+            for (chunk, vector), centre, bits in zip(rows, near, _codes(added), strict=True)
+        ],
+    )
 
 
 def remove(connection: apsw.Connection, space: Space, chunks: list[int]) -> None:
@@ -198,8 +163,9 @@ def remove(connection: apsw.Connection, space: Space, chunks: list[int]) -> None
 
 
 def drop(connection: apsw.Connection, space: Space) -> None:
-    """Remove the table, inside the caller's transaction."""
-    connection.execute(f'DROP TABLE IF EXISTS "{table(space)}"')
+    """Remove the tables, inside the caller's transaction."""
+    for name in (table(space), centres_table(space)):
+        connection.execute(f'DROP TABLE IF EXISTS "{name}"')
     connection.execute("DELETE FROM brain_state WHERE key = ?", (key(space),))
 
 
@@ -221,25 +187,91 @@ def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
         "SELECT cut, done FROM brain_embedded WHERE model = ? AND cut > ? ORDER BY cut LIMIT ?",
         (space.id, last, _CUTS),
     ).fetchall()
+    found: list[tuple[int, bytes]] = []
     for cut, done in cuts:
         chunks = range(cut * SPAN, cut * SPAN + done)
         remove(connection, space, list(chunks))  # those that were embedded since it was begun
-        found: list[tuple[int, bytes]] = []
         for chunk in chunks:
             vector: Any = connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get
             if vector is not None:
                 found.append((chunk, vector))
-        add(connection, space, found)
+    add(connection, space, found)
     return cuts[-1][0] if cuts else WHOLE
+
+
+def _drawn(connection: apsw.Connection, space: Space) -> NDArray[np.float32]:
+    """Return vectors of texts spread evenly over all, one row each, about as many as the centres are made from."""
+    cuts: Any = connection.execute(
+        "SELECT cut, done FROM brain_embedded WHERE model = ? ORDER BY cut", (space.id,)
+    ).fetchall()
+    every = max(1, sum(done for _, done in cuts) // (_LISTS * _DRAWN))
+    found = [
+        vector
+        for cut, done in cuts[::every]
+        for chunk in range(cut * SPAN, cut * SPAN + done)
+        if (vector := connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get)
+    ]
+    return _matrix(found)
+
+
+def _find_centres(drawn: NDArray[np.float32]) -> list[bytes]:
+    """Return the centres of lists of the drawn vectors (k-means by cosine), as int8 of length 127 each."""
+    import numpy as np
+
+    centres = drawn[:: max(_DRAWN, -(-len(drawn) // _LISTS))]
+    for _ in range(_ROUNDS):
+        nearest = _nearest_centres(drawn, centres)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, drawn)
+        kept = sums[np.bincount(nearest, minlength=len(centres)) >= _FEWEST]
+        # A centre of all, where no list has enough vectors.
+        centres = kept if len(kept) else drawn.sum(axis=0, keepdims=True)
+        centres *= 127 / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-9)
+    return [row.tobytes() for row in np.rint(centres).astype(np.int8)]
+
+
+def _matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
+    import numpy as np
+
+    return np.frombuffer(b"".join(vectors), np.int8).reshape(len(vectors), -1).astype(np.float32)
+
+
+def _codes(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Return the ``code`` of each vector."""
+    import numpy as np
+
+    half = vectors.shape[1] // 2
+    one, other = vectors[:, :half], vectors[:, half : 2 * half]
+    flags = np.concatenate([vectors > 0, one + other > 0, one > other], axis=1)
+    return [row.tobytes() for row in np.packbits(flags, axis=1)]
+
+
+def _nearest_centres(vectors: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return the number of the centre that is nearest to each vector, some thousands at a time."""
+    import numpy as np
+
+    parts = np.array_split(vectors, -(-len(vectors) // 4096) or 1)
+    return np.concatenate([(part @ centres.T).argmax(axis=1) for part in parts])
+
+
+def _create(connection: apsw.Connection, space: Space, centres: list[bytes]) -> None:
+    name = table(space)
+    connection.execute(f'CREATE TABLE "{centres_table(space)}"(list INTEGER PRIMARY KEY, centre BLOB NOT NULL)')
+    connection.executemany(f'INSERT INTO "{centres_table(space)}" VALUES(?, ?)', list(enumerate(centres)))
+    connection.execute(
+        f'CREATE VIRTUAL TABLE "{name}" USING vec0('
+        f"list INTEGER PARTITION KEY, bits bit[{_bits(space.dimensions)}], +vector BLOB, chunk_size={_BLOCK})"
+    )
+    # vec0 looks through all blocks for those of a list.
+    connection.execute(f'CREATE INDEX "{name}_by_list" ON "{name}_chunks"(partition00)')
 
 
 def _bits(dimensions: int) -> int:
     return -(-(dimensions + 2 * (dimensions // 2)) // 8) * 8
 
 
-def _shard(chunk: int) -> int:
-    # The chunks of a text are alike: they go to different shards, else they would displace each other.
-    return (chunk // SPAN * 37 + chunk % SPAN) % SHARDS
+def _values(rows: list[tuple[int]]) -> str:
+    return ",".join(f"({number})" for (number,) in rows)
 
 
 def _state(connection: apsw.Connection, space: Space) -> int | None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import apsw
@@ -11,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.errors import EngineMissing
-from qmd.index import cleanup, store
+from qmd.index import cleanup
 from qmd.index.catalogue import Filters
 from qmd.index.rebuilding import Rebuild
 from qmd.index.schema import SPAN
@@ -91,7 +89,9 @@ def test_a_code_is_the_signs_of_the_numbers_and_of_their_sums_and_differences(va
     pairs = list(zip(values[:half], values[half:], strict=False))
     wanted = [*values, *(a + b for a, b in pairs), *(a - b for a, b in pairs)]
     packed = np.packbits(np.array(wanted) > 0).tobytes()
-    assert coarse.code(np.array(values, dtype=np.int8).tobytes()) == packed
+    vector = np.array(values, dtype=np.int8)
+    assert coarse.code(vector.tobytes()) == packed
+    assert coarse._codes(vector[np.newaxis].astype(np.float32)) == [packed]
 
 
 def test_what_is_nearest_is_found_among_thousands_with_its_exact_distance(tmp_path: Path) -> None:
@@ -112,31 +112,33 @@ def test_what_is_nearest_is_found_among_thousands_with_its_exact_distance(tmp_pa
     assert sum(shares) / len(shares) >= 0.97
 
 
-@pytest.mark.parametrize("opens", [True, False])
-def test_several_connections_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opens: bool) -> None:
-    path = str(tmp_path / "index.sqlite")
-    connection = open_index(path, write=True)
+def test_vectors_of_later_subjects_are_found_by_the_centres_of_the_first(tmp_path: Path) -> None:
+    connection = open_index(str(tmp_path / "index.sqlite"), write=True)
     space = made(connection)
+    put(connection, space, np.concatenate([rows(2000, 3), np.repeat(rows(1, 8), 6, axis=0)])[:2004])
+    assert coarse.keep(connection, space, least=2000)
+    later = rows(600, 4)
     with Transaction(connection):
-        for cut, row in enumerate(rows(3000, 1), start=1):
+        for cut, row in enumerate(later, start=1000):
             connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 1)", (cut, str(cut)))
             vectors.add(connection, space, cut, 0, [row.tobytes()])
-    assert coarse.keep(connection, space, least=0)
-    asked = rows(5, seed=2)
-    alone = [coarse.nearest(connection, space, row.tobytes(), 40) for row in asked]
-    monkeypatch.setattr(coarse, "_FEW_BLOCKS", 0)
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    opened: list[str] = []
+    assert agree(connection, space)
+    found = [coarse.nearest(connection, space, row.tobytes(), 1)[0] for row in later[::20]]
+    assert [(chunk // SPAN, far) for chunk, far in found] == [(cut, 0.0) for cut in range(1000, 1600, 20)]
 
-    def open_again(path: str) -> apsw.Connection:
-        opened.append(path)
-        if not opens:
-            raise EngineMissing("it cannot be opened", "")
-        return open_index(path)
 
-    monkeypatch.setattr(store, "open_index", open_again)
-    assert [coarse.nearest(connection, space, row.tobytes(), 40) for row in asked] == alone
-    assert opened == [path] * 15
+def test_a_vector_that_is_like_no_other_is_no_centre(tmp_path: Path) -> None:
+    connection = open_index(str(tmp_path / "index.sqlite"), write=True)
+    space = made(connection)
+    found = np.repeat(rows(500, 3)[::12], 24, axis=0)[:1000]
+    found[0] = rows(1, 77)[0]
+    put(connection, space, found)
+    assert coarse.keep(connection, space, least=1000)
+    centres = coarse.centres_table(space)
+    assert connection.execute(f'SELECT count(*) FROM "{centres}"').get > 5
+    alone = found[0].tobytes()
+    assert connection.execute(f'SELECT count(*) FROM "{centres}" WHERE centre = ?', (alone,)).get == 0
+    assert coarse.nearest(connection, space, alone, 1) == [(SPAN, 0.0)]
 
 
 @pytest.mark.parametrize("different", [0, 1, 3000])
@@ -155,15 +157,30 @@ def test_as_many_as_wanted_are_found_where_vectors_are_equal(tmp_path: Path, dif
     assert far == pytest.approx(0 if different else 254, abs=2)
 
 
-def test_candidates_are_found_where_the_sampled_shards_are_empty(tmp_path: Path) -> None:
+def test_candidates_are_found_where_the_nearest_lists_are_empty(tmp_path: Path) -> None:
     connection = open_index(str(tmp_path / "index.sqlite"), write=True)
     space = made(connection)
-    found = rows(6000, 3)
-    put(connection, space, found)
+    put(connection, space, rows(6000, 3))
     assert coarse.keep(connection, space, least=6000)
-    connection.execute(f'DELETE FROM "{coarse.table(space)}" WHERE shard < 2')
-    ((chunk, far),) = coarse.nearest(connection, space, found[-1].tobytes(), 1)
-    assert (chunk // SPAN, far) == (1500, 0.0)
+    asked = rows(1, 3)[0].tobytes()
+    ranked = (
+        f'SELECT list FROM "{coarse.centres_table(space)}"'
+        " ORDER BY vec_distance_L2(vec_int8(centre), vec_int8(?)) LIMIT 20"
+    )
+    for (number,) in connection.execute(ranked, (asked,)).fetchall():
+        connection.execute(f'DELETE FROM "{coarse.table(space)}" WHERE list = ?', (number,))
+    assert len(coarse.nearest(connection, space, asked, 10)) == 10
+
+
+def test_all_are_looked_at_if_fewer_than_wanted_are_found_by_signs(
+    brain: tuple[apsw.Connection, Folder, Space],
+) -> None:
+    connection, _, space = brain
+    connection.execute(f'DELETE FROM "{coarse.table(space)}" WHERE rowid < {9 * SPAN}')
+    vector = rows(60, 1)[0].tobytes()
+    near = knn.nearest(connection, space, vector, Filters(), 10, restricted=False)
+    assert near.top == pytest.approx(1, abs=0.01)
+    assert len(near.documents) == 12
 
 
 def test_few_vectors_are_looked_at_one_by_one(tmp_path: Path) -> None:
@@ -176,9 +193,10 @@ def test_few_vectors_are_looked_at_one_by_one(tmp_path: Path) -> None:
 
 
 def test_questions_of_everything_go_by_signs_and_restricted_ones_by_the_plain_scan(
-    brain: tuple[apsw.Connection, Folder, Space],
+    brain: tuple[apsw.Connection, Folder, Space], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection, _, space = brain
+    monkeypatch.setattr(knn, "DEPTH", 20)
     vector = rows(60, 1)[0].tobytes()
     signs, plain = (knn.nearest(connection, space, vector, Filters(), 10, restricted=only) for only in (False, True))
     assert {key: near.chunk for key, near in signs.documents.items()} == {
@@ -269,7 +287,7 @@ def test_a_space_that_goes_takes_its_signs_along(brain: tuple[apsw.Connection, F
     with Transaction(connection):
         (vectors.drop if way == "dropped" else vectors.clear)(connection, space)
     assert not coarse.exists(connection, space)
-    assert connection.execute("SELECT key FROM brain_state WHERE key GLOB 'coarse:*'").fetchall() == [
+    assert connection.execute("SELECT key FROM brain_state WHERE key GLOB 'lists:*'").fetchall() == [
         (coarse.key(other),)
     ]
     assert agree(connection, other)
