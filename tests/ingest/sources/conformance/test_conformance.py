@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -94,6 +95,7 @@ def test_a_file_makes_a_document_that_names_its_source_and_has_a_date(home: Home
     sample.write()
     ledger = ingest(home, sample)
     made = sample.documents(home)
+    dated = re.findall(r"\d{4}-\d\d-\d@n@", json.dumps(sample.row))
     assert (ledger.failed_files, ledger.failed_records, ledger.unknown, ledger.dropped) == (0, 0, {}, {})
     assert ledger.documents == len(made) == 2
     for animal, path in zip(ANIMALS, sample.paths, strict=True):
@@ -102,6 +104,8 @@ def test_a_file_makes_a_document_that_names_its_source_and_has_a_date(home: Home
         assert name.startswith(sample.source.prefix)
         assert meta["source"] == sample.source.name
         assert meta["session_id"]
+        if dated:
+            assert str(meta["date"]).startswith(dated[0].replace("@n@", str(ANIMALS.index(animal) + 1)))
         assert body.startswith("# ")
         assert str(path) not in data.decode() or "project" in meta
 
