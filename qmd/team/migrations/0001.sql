@@ -587,6 +587,8 @@ ALTER TABLE tombstones ADD CONSTRAINT tombstones_bounded CHECK (octet_length(dig
 
 CREATE FUNCTION check_passages() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
+  -- Else two connections could each add a part of one document, and neither would see the other's.
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM added));
   IF EXISTS (SELECT FROM added p JOIN documents d ON d.id = p.document WHERE p.number >= d.passages) THEN
     RAISE EXCEPTION 'a document has more passages than it says' USING ERRCODE = 'BR004';
   END IF;
@@ -614,3 +616,15 @@ BEGIN
 END $$;
 CREATE TRIGGER checked AFTER INSERT ON passages REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION check_passages();
+
+-- Documents that have a term are counted as they go: by a part of one, counts would fall below zero.
+CREATE FUNCTION check_removal() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM lock_units((SELECT array_agg(DISTINCT unit) FROM removed));
+  IF EXISTS (SELECT FROM passages WHERE document = ANY (ARRAY(SELECT DISTINCT document FROM removed))) THEN
+    RAISE EXCEPTION 'the passages of a document do not go at once' USING ERRCODE = 'BR004';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER checked_removal AFTER DELETE ON passages REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION check_removal();

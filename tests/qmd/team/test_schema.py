@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -332,6 +333,52 @@ def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> N
         )  # fmt: skip
         mira.execute("DELETE FROM documents")
         assert mira.execute("SELECT count(*) FROM terms").fetchone() == (0,)
+
+
+_PART = "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, %s, %s, 5, 'amber:1', '')"
+
+
+def test_no_member_takes_a_part_of_a_document_out_of_the_counts(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = _unit(mira)
+        document = _put_bare(mira, unit, "a.md", "amber lamp")
+        mira.execute(
+            "INSERT INTO passages (document, number, unit, tokens, body, words)"
+            " SELECT %s, n, %s, 5, 'amber:1', '' FROM generate_series(-1, 0) n",
+            (document, unit),
+        )
+        assert _attempt(mira, f"DELETE FROM passages WHERE document = {document} AND number = 0") == "BR004"
+        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
+        assert _attempt(mira, f"DELETE FROM passages WHERE document = {document}") == 2
+        assert mira.execute("SELECT * FROM terms").fetchall() == []
+
+
+def test_two_connections_do_not_count_a_document_twice(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = _unit(mira)
+        document = _put_bare(mira, unit, "a.md", "amber lamp")
+    states: list[str | None] = []
+
+    def add() -> None:
+        with connection.open_writer(space.engine("mira"), 10) as other:
+            try:
+                other.execute(_PART, (document, -1, unit))
+            except psycopg.Error as error:
+                states.append(error.sqlstate)
+
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        with mira.transaction():
+            mira.execute(_PART, (document, 0, unit))
+            thread = threading.Thread(target=add)
+            thread.start()
+            # Until the other waits for the unit.
+            waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            deadline = time.monotonic() + 10
+            while mira.execute(waiting).fetchone() == (0,) and time.monotonic() < deadline:
+                time.sleep(0.01)
+        thread.join()
+        assert states == ["BR004"]
+        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
 
 
 def test_vectors_are_counted_for_those_who_see_them(space: Space) -> None:
