@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST = 50_000
 # Lists of a table, at most; fewer where a list would not have so many of the vectors that its centre is made from.
 _LISTS, _DRAWN = 2048, 32
-# A centre of fewer vectors would tell what they were after they are forgotten.
+# A centre of fewer texts would show what one of them was after it is forgotten.
 _FEWEST = 8
 _ROUNDS = 2
 # vec0 keeps the codes of a list in blocks of so many: the last of each is half empty.
@@ -124,7 +124,7 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     if last is None:
         if count(connection, space) < least:
             return False
-        centres = _find_centres(_drawn(connection, space))
+        centres = _find_centres(*_drawn(connection, space))
         with Transaction(connection):
             drop(connection, space)
             _create(connection, space, centres)
@@ -199,31 +199,39 @@ def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
     return cuts[-1][0] if cuts else WHOLE
 
 
-def _drawn(connection: apsw.Connection, space: Space) -> NDArray[np.float32]:
-    """Return vectors of texts spread evenly over all, one row each, about as many as the centres are made from."""
+def _drawn(connection: apsw.Connection, space: Space) -> tuple[NDArray[np.float32], list[int]]:
+    """Return vectors of texts spread evenly over all, one row each, and the cut of each.
+
+    They are about as many as the centres are made from.
+    """
     cuts: Any = connection.execute(
         "SELECT cut, done FROM brain_embedded WHERE model = ? ORDER BY cut", (space.id,)
     ).fetchall()
     every = max(1, sum(done for _, done in cuts) // (_LISTS * _DRAWN))
     found = [
-        vector
+        (vector, cut)
         for cut, done in cuts[::every]
         for chunk in range(cut * SPAN, cut * SPAN + done)
         if (vector := connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get)
     ]
-    return _matrix(found)
+    return _matrix([vector for vector, _ in found]), [cut for _, cut in found]
 
 
-def _find_centres(drawn: NDArray[np.float32]) -> list[bytes]:
-    """Return the centres of lists of the drawn vectors (k-means by cosine), as int8 of length 127 each."""
+def _find_centres(drawn: NDArray[np.float32], texts: Sequence[int]) -> list[bytes]:
+    """Return the centres of lists of the drawn vectors (k-means by cosine), as int8 of length 127 each.
+
+    ``texts`` has the text of each vector. Each text counts once in a list, however many of its vectors are there.
+    """
     import numpy as np
 
+    _, number = np.unique(np.asarray(texts), return_inverse=True)
     centres = drawn[:: max(_DRAWN, -(-len(drawn) // _LISTS))]
     for _ in range(_ROUNDS):
         nearest = _nearest_centres(drawn, centres)
+        pairs, pair, count = np.unique(nearest * len(drawn) + number, return_inverse=True, return_counts=True)
         sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, drawn)
-        kept = sums[np.bincount(nearest, minlength=len(centres)) >= _FEWEST]
+        np.add.at(sums, nearest, drawn / count[pair, None].astype(np.float32))
+        kept = sums[np.bincount(pairs // len(drawn), minlength=len(centres)) >= _FEWEST]
         # A centre of all, where no list has enough vectors.
         centres = kept if len(kept) else drawn.sum(axis=0, keepdims=True)
         centres *= 127 / np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-9)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -243,6 +244,24 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(
     assert not any(value in after for value in own)
     assert agree(connection, space)
     assert len(chunks_of(connection, coarse.table(space))) == 55
+
+
+def test_no_centre_shows_the_vector_of_a_text_with_many_alike_chunks(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, notes(1))
+    space = made(connection)
+    found = rows(4_000, 3)
+    random = np.random.default_rng(5)
+    own = rows(1, 7)[0]
+    alike = np.clip(own + np.rint(2 * random.standard_normal((40, DIMENSIONS))), -127, 127).astype(np.int8)
+    put(connection, space, found)
+    with Transaction(connection):
+        connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(5000, 'alike', '1', 40)")
+        vectors.add(connection, space, 5_000, 0, [row.tobytes() for row in alike])
+    assert coarse.keep(connection, space, least=1)
+    stored: Any = connection.execute(f'SELECT centre FROM "{coarse.centres_table(space)}"').fetchall()
+    centres = np.array([np.frombuffer(centre, np.int8) for (centre,) in stored], np.float32)
+    likeness = centres @ own / (np.linalg.norm(centres, axis=1) * np.linalg.norm(own.astype(np.float32)))
+    assert likeness.max() < 0.9
 
 
 def test_a_table_that_is_not_whole_is_not_asked_and_is_gone_on_with(
