@@ -160,6 +160,8 @@ def remove(connection: apsw.Connection, space: Space, chunks: list[int]) -> None
     """Remove what the table has of ``chunks``, inside the caller's transaction."""
     if exists(connection, space):
         connection.executemany(f'DELETE FROM "{table(space)}" WHERE rowid = ?', [(chunk,) for chunk in chunks])
+    else:  # a table without centres is of an older form, which nobody reads: it would keep the vectors
+        drop(connection, space)
 
 
 def drop(connection: apsw.Connection, space: Space) -> None:

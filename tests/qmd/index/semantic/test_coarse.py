@@ -246,6 +246,24 @@ def test_what_is_forgotten_is_in_no_byte_of_the_file(
     assert len(chunks_of(connection, coarse.table(space))) == 55
 
 
+def test_what_is_forgotten_is_in_no_table_of_an_older_form(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, notes(3))
+    space = made(connection)
+    embed(connection, space)
+    connection.execute(
+        f'CREATE VIRTUAL TABLE "{coarse.table(space)}" USING vec0('
+        "shard INTEGER PARTITION KEY, bits bit[128], +vector BLOB)"
+    )
+    vector = rows(3 * _CHUNKS, 1)[0].tobytes()
+    (chunk, *_) = chunks_of(connection, space.table)
+    connection.execute(
+        f'INSERT INTO "{coarse.table(space)}"(rowid, shard, bits, vector) VALUES(?, 1, vec_bit(?), ?)',
+        (chunk, bytes(16), vector),
+    )
+    cleanup.erase(connection, [("notes", f"{number}.md") for number in range(3)])
+    assert vector not in b"".join(path.read_bytes() for path in tmp_path.glob("index.sqlite*"))
+
+
 def test_no_centre_shows_the_vector_of_a_text_with_many_alike_chunks(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, notes(1))
     space = made(connection)
