@@ -6,6 +6,8 @@ nor anything else that a cold process could not afford; who adds vectors has it.
 
 from __future__ import annotations
 
+import itertools
+
 import apsw
 
 from qmd.index.schema import SPAN
@@ -24,16 +26,18 @@ if TYPE_CHECKING:
 LEAST = 50_000
 # Lists of a table, at most; fewer where a list would not have so many of the vectors that its centre is made from.
 _LISTS, _DRAWN = 2048, 32
+# Centres are made from one vector of so many, or fewer: neighbours are of one text.
+_APART = 4
 # A centre of fewer texts would show what one of them was after it is forgotten.
 _FEWEST = 8
 _ROUNDS = 2
 # vec0 keeps the codes of a list in blocks of so many: the last of each is half empty.
 _BLOCK = 256
-# Lists that are searched, at least, and of how many wanted chunks each is. The nearest of them, one of so many, say how
-# far away candidates lie: as far as so many of their codes.
-_SEARCHED, _WANTED = 256, 4
-_SHARE = 16
-_NEAR = 1024
+# Lists that are searched: so many times the root of their number, and one for so many wanted chunks.
+_SEARCHED, _WANTED = 7, 4
+# How far away candidates lie, the nearest of those lists say, one of so many: as far as their nearest codes, so many
+# for each list that is searched, and so many for each wanted chunk.
+_SHARE, _NEAR, _SPARE = 12, 5, 4
 # Candidates of one list; vec0 takes no more than 4,096.
 _EACH, _MOST = 256, 4096
 # The value in ``brain_state`` of a table that has all vectors; until then it is the last cut that is in.
@@ -86,12 +90,13 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
     There may be fewer. Raises apsw.Error; ``vec0`` must be loaded.
     """
     bits, name = code(vector), table(space)
+    known: Any = connection.execute(f'SELECT count(*) FROM "{centres_table(space)}"').get
     lists: Any = connection.execute(
         f'SELECT list FROM "{centres_table(space)}" ORDER BY vec_distance_L2(vec_int8(centre), vec_int8(?)) LIMIT ?',
-        (vector, max(_SEARCHED, limit // _WANTED)),
+        (vector, max(int(_SEARCHED * known**0.5), limit // _WANTED)),
     ).fetchall()
     search = f'CROSS JOIN "{name}" b ON b.list = lists.column1 AND b.bits MATCH vec_bit(?2)'
-    nearest, near = lists[: -(-len(lists) // _SHARE)], max(_NEAR, limit)
+    nearest, near = lists[: -(-len(lists) // _SHARE)], max(_NEAR * len(lists), _SPARE * limit)
     sample: Any = connection.execute(
         f"WITH lists AS (VALUES {_values(nearest)})"
         f" SELECT b.distance FROM lists {search} AND b.k = ?1 ORDER BY 1 LIMIT ?3",
@@ -202,21 +207,18 @@ def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
 
 
 def _drawn(connection: apsw.Connection, space: Space) -> tuple[NDArray[np.float32], list[int]]:
-    """Return vectors of texts spread evenly over all, one row each, and the cut of each.
-
-    They are about as many as the centres are made from.
-    """
+    """Return the vectors that centres are made from, spread evenly over all, one row each, and the text of each."""
     cuts: Any = connection.execute(
         "SELECT cut, done FROM brain_embedded WHERE model = ? ORDER BY cut", (space.id,)
     ).fetchall()
-    every = max(1, sum(done for _, done in cuts) // (_LISTS * _DRAWN))
+    every = max(_APART, sum(done for _, done in cuts) // (_LISTS * _DRAWN))
+    chunks = (cut * SPAN + number for cut, done in cuts for number in range(done))
     found = [
-        (vector, cut)
-        for cut, done in cuts[::every]
-        for chunk in range(cut * SPAN, cut * SPAN + done)
+        (vector, chunk // SPAN)
+        for chunk in itertools.islice(chunks, 0, None, every)
         if (vector := connection.execute(f'SELECT embedding FROM "{space.table}" WHERE rowid = ?', (chunk,)).get)
     ]
-    return _matrix([vector for vector, _ in found]), [cut for _, cut in found]
+    return _matrix([vector for vector, _ in found]), [text for _, text in found]
 
 
 def _find_centres(drawn: NDArray[np.float32], texts: Sequence[int]) -> list[bytes]:
