@@ -345,7 +345,7 @@ DECLARE
     CASE WHEN jsonb_array_length(tests) > 0 THEN format('holds(f.fields, %L)', tests) END);
 BEGIN
   -- Settings of pgvector, which it ignores where no index is used. The second is 1000 at most.
-  PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', least(greatest(most, 100), 1000)::text, true),
+  PERFORM set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', least(4 * most, 1000)::text, true),
     set_config('hnsw.max_scan_tuples', scanned::text, true);
   RETURN QUERY EXECUTE format($query$
     WITH n AS MATERIALIZED (
