@@ -34,6 +34,7 @@ BUILTIN = (*roots.ROOTS, *ON_REQUEST)
 ADDED = {"article": "articles"}
 # The source that every run looks for. A folder that is given without a source has its files.
 DEFAULT = BUILTIN[0]
+_HOW = "docs/adding-a-source.md"
 # The sources of other distributions, once they were looked for. (``functools.cache`` is too dear to import here.)
 _found: list[dict[str, Source]] = []
 
@@ -52,12 +53,12 @@ def _plugins() -> dict[str, Source]:
         try:
             made = entry.load()
         except Exception as error:  # noqa: BLE001  # a stranger's module may raise anything
-            warn(f"the source {entry.name!r} cannot be loaded: {error}", stacklevel=2)
+            warn(f"the source {entry.name!r} cannot be loaded: {error} ({_HOW})", stacklevel=2)
             continue
         if isinstance(made, Source) and made.name == entry.name:
             found[made.name] = made
         else:
-            warn(f"the source {entry.name!r} is no ingest.source.Source of that name", stacklevel=2)
+            warn(f"the source {entry.name!r} is no ingest.source.Source of that name ({_HOW})", stacklevel=2)
     _found.append(found)
     return found
 

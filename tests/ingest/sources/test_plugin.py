@@ -31,16 +31,13 @@ def block(language: str) -> str:
 MODULE = block("python")
 ENTRIES = tomllib.loads(block("toml"))["project"]["entry-points"][registry.GROUP]
 SECRET = "ghp_" + "Zk3Qw9Lx2Vb7Nc5Mt8Rj4Hf6Gd1Ps0Ya2Ue9"
-SESSION = {
-    "id": "abc",
-    "title": "The song of the walrus",
-    "folder": "/home/me/sea",
-    "messages": [
-        {"role": "user", "text": "Why does the walrus sing?", "at": "2026-05-04T10:00:00Z"},
-        {"role": "assistant", "text": f"The walrus sings because token {SECRET}", "at": "2026-05-04T10:01:00Z"},
-        {"role": "oracle", "text": "?"},
-    ],
-}
+RECORDS = [
+    {"kind": "session", "text": "The song of the walrus", "folder": "/home/me/sea"},
+    {"kind": "user", "text": "Why does the walrus sing?", "at": "2026-05-04T10:00:00Z"},
+    {"kind": "agent", "text": f"The walrus sings because token {SECRET}", "at": "2026-05-04T10:01:00Z"},
+    {"kind": "command", "text": "sing --loud", "exit": 3, "at": "2026-05-04T10:01:02Z"},
+    {"kind": "oracle", "text": "?"},
+]
 
 
 @pytest.fixture
@@ -61,7 +58,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def save(session: str) -> None:
     folder = Path(os.environ["HOME"]) / ".toy"
     folder.mkdir(exist_ok=True)
-    (folder / f"{session}.json").write_text(json.dumps({**SESSION, "id": session}))
+    (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS))
 
 
 def test_the_toy_source_is_short() -> None:
@@ -106,12 +103,16 @@ def test_the_conformance_suite_says_which_source_has_no_row_and_how_to_give_one(
     assert "the source 'toy' has no row of samples: give one by --samples FILE" in ran.stdout
 
 
-def test_the_conformance_suite_says_what_a_row_lacks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "instead", "needed"),
+    [("lines", "line", "one of lines, json, "), ("lines", "json", "grows "), ("place", "places", "place ")],
+)
+def test_the_conformance_suite_says_what_a_row_lacks(tmp_path: Path, field: str, instead: str, needed: str) -> None:
     row = tmp_path / "row.jsonl"
-    row.write_text(block("json").replace('"grows"', '"rows"'))
+    row.write_text(block("json").replace(f'"{field}"', f'"{instead}"'))
     ran = conformance("--samples", str(row))
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
-    assert f"{row}: ValueError: the row of 'toy' needs grows" in ran.stderr
+    assert f"{row}: ValueError: the row of 'toy' needs {needed}" in ran.stderr
 
 
 def test_brains_own_sources_are_registered_by_entry_points() -> None:
@@ -127,11 +128,12 @@ def test_a_source_of_another_distribution_is_indexed_asked_and_counted(
 ) -> None:
     ran = brain("index", "--json")
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["sources"]["toy"]["unknown"]["role oracle"]["count"] == 1
+    assert json.loads(ran.stdout)["sources"]["toy"]["unknown"]["kind oracle"]["count"] == 1
     document = Path(home.path("brain", "toy__abc.md")).read_text(encoding="utf-8")
     assert "[redacted:github]" in document
     assert "# The song of the walrus" in document
     assert "project: /home/me/sea" in document
+    assert "- Bash: sing --loud\n  ! Exit code 3" in document
     save("new")
     answer = json.loads(brain("ask", "--json", "walrus").stdout)
     assert (answer["hits"][0]["source"], answer["hits"][0]["path"]) == ("toy", home.path("brain", "toy__abc.md"))
@@ -140,15 +142,15 @@ def test_a_source_of_another_distribution_is_indexed_asked_and_counted(
     assert answer["freshness"]["lexical"]["pending"] == 1
 
 
-def test_a_fault_of_a_document_has_no_line_and_the_doctor_names_the_package_to_upgrade(
+def test_a_fault_has_its_line_and_the_doctor_names_the_package_to_upgrade(
     home: Home, installed: Path, brain: Brain
 ) -> None:
     folder = Path(os.environ["HOME"]) / ".toy"
-    (folder / "torn.json").write_text('{"id": "torn",\n"mess')
+    (folder / "torn.jsonl").write_text(f'{json.dumps(RECORDS[1])}\n{{"kind": "us\n{json.dumps(RECORDS[2])}\n')
     ledger = json.loads(brain("index", "--json").stdout)["sources"]["toy"]
     (failed,) = ledger["failed"]
-    assert (failed["path"], failed["reason"], failed["line"]) == (str(folder / "torn.json"), "malformed document", 0)
-    assert ledger["unknown"]["role oracle"]["example"] == str(folder / "abc.json")
+    assert (failed["path"], failed["reason"], failed["line"]) == (str(folder / "torn.jsonl"), "malformed line", 2)
+    assert ledger["unknown"]["kind oracle"]["example"] == f"{folder / 'abc.jsonl'}:5"
     fixes = {each["id"]: each["fix"] for each in json.loads(brain("doctor", "--no-wedge", "--json").stdout)["findings"]}
     assert fixes["drift:toy"] == "upgrade the package toy-source; brain explain --json shows examples"
 
@@ -157,4 +159,4 @@ def test_a_source_that_cannot_be_loaded_is_named_and_ends_nothing(home: Home, in
     (installed / "toy.py").write_text("raise RuntimeError('broken')\n")
     ran = brain("index", "--json")
     assert ran.returncode == 0
-    assert "the source 'toy' cannot be loaded: broken" in ran.stderr
+    assert "the source 'toy' cannot be loaded: broken (docs/adding-a-source.md)" in ran.stderr
