@@ -39,6 +39,8 @@ def _body(command: Command) -> list[str]:
         lines.append("")
     if command.examples and (command.words or not command.commands):
         lines += ["```sh", *command.examples, "```", ""]
+    if command.page is not None:
+        lines += [*command.page(), ""]
     return lines
 
 

@@ -46,11 +46,12 @@ class Command:
 
     ``commands`` makes the command a group. The first argument names one of them by its ``verb``; the name of each is
     written whole (``queue list`` in ``queue``). A group with ``words`` accepts other first arguments, too.
-    ``default`` is the subcommand that runs if the first argument is missing.
+    ``default`` is the subcommand that runs if the first argument is missing. ``page`` gives further lines of the
+    command's page of documentation.
     """
 
     __slots__ = (
-        "commands", "default", "description", "examples", "name", "options", "prose", "raw", "summary", "verb",
+        "commands", "default", "description", "examples", "name", "options", "page", "prose", "raw", "summary", "verb",
         "words", "words_help",
     )  # fmt: skip
 
@@ -68,11 +69,12 @@ class Command:
         raw: bool = False,
         commands: Sequence[Command] = (),
         default: str = "",
+        page: Callable[[], Sequence[str]] | None = None,
     ) -> None:
         self.name, self.verb = name, name.rpartition(" ")[2]
         self.summary, self.description = summary, description
         self.words, self.words_help, self.prose, self.raw = words, words_help, prose, raw
-        self.commands, self.default = tuple(commands), default
+        self.commands, self.default, self.page = tuple(commands), default, page
         self.options = (*options, JSON, HELP)
         self.examples: tuple[str, ...] = tuple(examples) or tuple(
             line for command in commands for line in command.examples

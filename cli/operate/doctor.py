@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 
 _FINDINGS = 1
 
+
+def _page() -> list[str]:
+    """Return a table of the checks: each with what holds if it finds nothing, the first line of its docstring."""
+    from ops.checks import deep, doctor, wedge
+
+    lines = ["| check | what holds if nothing is found |", "|---|---|"]
+    for check in (*doctor.CHECKS, *wedge.CHECKS, *deep.CHECKS):
+        holds = (check.__doc__ or "").partition("\n")[0].replace("``", "`")
+        lines.append(f"| `{check.__module__.rpartition('.')[2]}.{check.__name__}` | {holds} |")
+    return lines
+
+
 COMMAND = Command(
     "doctor",
     "check everything, and repair what can be repaired",
@@ -28,6 +40,7 @@ COMMAND = Command(
         Option("--no-wedge", help="without trying the user-facing contract on a scratch home"),
     ),
     examples=("brain doctor", "brain doctor --fix", "brain doctor --deep --json"),
+    page=_page,
 )
 
 

@@ -141,7 +141,7 @@ TRIALS: tuple[Callable[[Scratch], str], ...] = (
 
 
 def contract(context: CheckContext) -> Iterator[Finding]:
-    """Every trial holds."""
+    """Every trial of the user-facing contract on a scratch home holds."""
     with tempfile.TemporaryDirectory(prefix="brain-wedge-") as folder:
         scratch = Scratch(folder, dict(context.environ))
         for trial in TRIALS:
