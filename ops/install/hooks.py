@@ -121,7 +121,7 @@ def status(home: Home, paths: Iterable[str], environ: Mapping[str, str]) -> dict
     None if there is no such row. ``off`` is the kill switch.
     """
     recorded = installed.read(home)["hooks"]
-    files = [_state(path, recorded.get(path)) for path in dict.fromkeys([*recorded, *paths])]
+    files = [_state(path, recorded.get(path), home.root) for path in dict.fromkeys([*recorded, *paths])]
     row = telemetry.last(home, "hook")
     return {"files": files, "last_fired": row["ts"] if row else None, "off": bool(silenced(environ))}
 
@@ -131,7 +131,7 @@ def events_of(path: str) -> list[str]:
     return list(_state(path, None)["events"])
 
 
-def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _state(path: str, record: Mapping[str, Any] | None, root: str = "") -> dict[str, Any]:
     state: dict[str, Any] = {"file": path, "recorded": record is not None, "events": [], "problems": []}
     state["since"] = (record or {}).get("since")
     try:
@@ -150,11 +150,24 @@ def _state(path: str, record: Mapping[str, Any] | None) -> dict[str, Any]:
         if missing:
             state["gone"] = True
             state["problems"].append(f"{missing} is not there any more")
+        # A home that was moved took its record along; another home's hooks take the place of this one's.
+        if record is not None and realpath(other := _home_of(command)) != realpath(root):
+            state["problems"].append(f"its hooks run for another home: {other}")
     gone = sorted(set((record or {}).get("events", ())) - set(state["events"]))
     if gone:
         state["problems"].append(f"installed once, gone now: {', '.join(gone)}")
     state["installed"] = bool(found)
     return state
+
+
+def _home_of(command: str) -> str:
+    """Return the home for which a shell line runs ``brain``: that of its variable, else the default."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    given = [word.partition("=")[2] for word in words if word.startswith("BRAIN_HOME=")]
+    return expanduser(given[0] if given else "~/.brain")
 
 
 def missing_program(command: str) -> str:

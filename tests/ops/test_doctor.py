@@ -264,6 +264,19 @@ def test_hooks_that_are_gone_are_found(well: Home, tmp_path: Path) -> None:
     assert examine(well)["healthy"]
 
 
+def test_hooks_that_run_for_another_home_are_found(well: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "command", lambda: [sys.executable, str(ROOT / "brain.py")])
+    path = tmp_path / "settings.json"
+    hooks.install(well, str(path), ["stop"])
+    assert examine(well)["healthy"]
+    hooks.install(Home(str(tmp_path / "other")), str(path), ["stop"])
+    (found,) = [each for each in examine(well)["findings"] if each["id"] == "hooks"]
+    assert found["evidence"] == f"{path}: its hooks run for another home: {tmp_path / 'other'}"
+    assert found["fix"] == "brain hooks install"
+    hooks.install(well, str(path), ["stop"])
+    assert examine(well)["healthy"]
+
+
 def test_a_skill_that_is_gone_is_noticed(well: Home, tmp_path: Path) -> None:
     skills.install(well, str(tmp_path / "skills"), {})
     (tmp_path / "skills/brain-why/SKILL.md").unlink()
