@@ -28,6 +28,9 @@ _NUL, _SUBSTITUTE = "\0", "\ufffd"
 HEAD = -1
 # The lengths in tokens that marks are relative to: near the average, as those of passages of 200 words are.
 PASSAGE_TOKENS, DOCUMENT_TOKENS = 200.0, 2_000.0
+# The constants of FTS5's formula (https://sqlite.org/fts5.html#the_bm25_function). ``migrations/0003.sql`` nominates by
+# it, so marks bound its points, and not the scores of ``scoring``.
+_K1, _B = 1.2, 0.75
 # Levels of marks, from ``a`` on, each √2 times the one below; the first is 2. No token has the character before it.
 _LETTERS, _MARK = "abcdefghi", "\x01"
 # Places that say how often a stem occurs.
@@ -114,12 +117,12 @@ def index(analyzer: terms.Analyzer, collection: str, path: str, title: str, text
 def marks(frequencies: Mapping[str, float], length: float, *, counted: bool = False) -> str:
     """Return the text of a tsvector of the stems that occur often in a row, each with its level.
 
-    What BM25 gives a term grows with one ratio: its frequency, over what the row's length makes of it
-    (``scoring.bm25``). So rows without a mark from some level on have fewer points than that level gives, and a
-    question does not look at them once enough rows have more. ``length`` is relative to the tokens above. A mark that
-    is ``counted`` has as many places as the frequency, up to what a tsvector holds.
+    The points that FTS5's BM25 gives a term grow with one ratio: its frequency, over what the row's length makes of
+    it. So rows without a mark from some level on have fewer points than that level gives, and a question does not look
+    at them once enough rows have more. ``length`` is relative to the tokens above. A mark that is ``counted`` has as
+    many places as the frequency, up to what a tsvector holds.
     """
-    norm = scoring.K1 * (1 - scoring.B + scoring.B * length)
+    norm = _K1 * (1 - _B + _B * length)
     least, found = 2 * norm, dict[str, float]()
     for stem, frequency in [pair for pair in frequencies.items() if pair[1] >= least]:
         key = stem_key(stem)

@@ -13,6 +13,7 @@ from bench.postgres import Server
 from qmd.index import derived, schema
 from qmd.index.terms import Analyzer, spaced_out
 from qmd.search import scoring
+from qmd.team import schema as team_schema
 from qmd.team import vocabulary
 
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=400) | st.text("ab C1_-./\n'\\:東京ー\0", max_size=400)
@@ -81,11 +82,25 @@ def _parse(vector: str) -> dict[str, list[int]]:
 @given(frequency=st.integers(1, 400).map(lambda each: each / 2), length=st.floats(0.01, 50))
 def test_a_mark_says_how_often_a_stem_occurs_for_the_length_of_its_row(frequency: float, length: float) -> None:
     level = "abcdefghi".find(vocabulary.marks({"it's": frequency}, length)[len("'it''s\x01") : -1] or "-")
-    gained = scoring.bm25([frequency], [1.0], length)
-    bounds = [(scoring.K1 + 1) * ratio / (ratio + 1) for ratio in (2 ** (1 + each / 2) for each in range(9))]
+    gained = frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length))
+    bounds = [2.2 * ratio / (ratio + 1) for ratio in (2 ** (1 + each / 2) for each in range(9))]
     assert level == sum(gained >= bound * (1 - 1e-9) for bound in bounds) - 1 or any(
         abs(gained - bound) < 1e-6 for bound in bounds
     )
+
+
+def test_marks_bound_what_fts5_gives_whatever_scores_are_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = vocabulary.marks({"walru": 9}, 1.0)
+    monkeypatch.setattr(scoring, "K1", 2 * scoring.K1)
+    assert vocabulary.marks({"walru": 9}, 1.0) == before
+
+
+def test_marks_that_were_pushed_bound_what_the_weights_of_today_give() -> None:
+    # By version of a space: the weights by which the programs mark that write it.
+    title, inner = {3: (2.0, 0.5)}[team_schema.NEEDS]
+    greater = "what a greater weight needs: CONTRIBUTING.md, Changing the ranking"
+    assert max(scoring.TITLE_WEIGHT, title) == title, greater
+    assert max(scoring.INNER_WEIGHT, inner) == inner, greater
 
 
 def test_a_document_is_marked_by_what_its_title_and_all_of_its_passages_say() -> None:
