@@ -36,7 +36,7 @@ SPAN_AVERAGE = 40  # tokens: the average length for BM25
 SPANS_IN_PASSAGE = 5  # spans of the average length in a passage of 200 words; the collection for their idf
 SPAN_MATCHES = 64  # matches of one passage that are looked at; a passage may repeat one word without end
 
-# The blend of words and meaning: the weight (0-1) of meaning (R).
+# The blend of words and meaning: the weight (0-1) of meaning (R, except for code: no other weight was measured).
 PROSE = 0.3  # names of things are words
 PROSE_BY_TABLE = 0.35  # the fitted table has seen the very texts that are asked, the model has not
 CODE = 0.7  # code is asked for in other words than it is written in
