@@ -1,7 +1,7 @@
 """Vectors of a million chunks without a model's hours: the mean of the query table's rows of a text's tokens.
 
-The cuts, the size of the vectors and the way from a question to its vector are those of the local model, so what is
-asked and stored takes the time that it takes with the model. What is found is worth less.
+The cuts, the size of the vectors, how alike they are, and the way from a question to its vector are those of the local
+model, so what is asked and stored takes the time that it takes with the model. What is found is worth less.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# Two means of rows have a cosine of 0.93, two real texts 0.35 by the model, and the nearest of 150 one of 0.70. Without
+# so much of the mean of all it is 0.39 and 0.68.
+_IN_COMMON = 0.7
+
+
 class Drawn(Local):
     """The local model without its inference: ``embed`` adds up the rows that the product ships of each token."""
 
@@ -37,6 +42,7 @@ class Drawn(Local):
         if rows is None:
             raise AssertionError("the default model's prior is shipped")
         self._rows = rows
+        self._common: NDArray[np.float32] | None = None
 
     @property
     def dimensions(self) -> int:
@@ -51,6 +57,9 @@ class Drawn(Local):
         result: NDArray[np.float32] = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, encoding in enumerate(found):
             result[row] = self._rows[encoding.ids].mean(axis=0) if encoding.ids else self._rows[0]
+        if self._common is None:  # as the first texts have it
+            self._common = _IN_COMMON * result.mean(axis=0)
+        result -= self._common
         lengths: NDArray[np.float32] = np.linalg.norm(result, axis=1, keepdims=True)
         result /= np.maximum(lengths, np.float32(1e-12))
         return result
