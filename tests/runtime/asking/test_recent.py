@@ -50,6 +50,12 @@ def test_newest_first_by_when_they_ended_over_all_collections(shelf: Shelf) -> N
     assert "error" not in envelope
 
 
+def test_a_list_in_the_frontmatter_is_listed_as_text(shelf: Shelf) -> None:
+    session(shelf, "s1", 2, project=["api", "web"], source=["a", "b"])
+    (item,) = run(shelf)["items"]
+    assert (item["project"], item["source"]) == ("api, web", "a, b")
+
+
 def test_an_item_says_what_it_is_and_how_to_resume_it(shelf: Shelf) -> None:
     session(shelf, "s1", 2, project="/u/x/api", title="Fix the race")
     (item,) = run(shelf)["items"]
