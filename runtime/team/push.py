@@ -170,10 +170,11 @@ def _push(
             writing.lift(server, collection, [path])
         mine = Machine(state.device, only_machine)
         shared = [each for each in config.collections.values() if each.share]
+        # First: what is private again must not wait for the rest of `share` to be right.
+        unshared = _withdraw(server, {each.name for each in shared}, mine)
         grantees = _grantees(server, shared)
         space = _space(index, server, config)
         found = [_push_collection(index, server, each, grantees[each.name], mine, space, progress) for each in shared]
-        unshared = _withdraw(server, {each.name for each in shared}, mine)
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
         return {

@@ -149,6 +149,15 @@ def test_a_collection_that_is_private_again_leaves_the_server(space: Space, memb
         assert root.execute("SELECT collection FROM units").fetchall() == [("brain",)]
 
 
+def test_a_name_of_nobody_does_not_keep_what_is_private_again_on_the_server(space: Space, member: Homes) -> None:
+    mira = member("mira", share={"brain": "team", "notes": "team"})
+    mira.put("notes", "n.md", "cobalt")
+    _push(mira)
+    with pytest.raises(BadInput, match="neither a member nor a group"):
+        _push(member("mira", share={"brain": "[gone]"}))
+    assert _paths(space, "leo") == []
+
+
 def test_what_another_machine_pushed_of_a_private_collection_is_not_left_in_silence(
     space: Space, member: Homes
 ) -> None:
