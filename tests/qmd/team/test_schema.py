@@ -353,6 +353,28 @@ def test_no_member_takes_a_part_of_a_document_out_of_the_counts(space: Space) ->
         assert mira.execute("SELECT * FROM terms").fetchall() == []
 
 
+def test_no_function_in_a_statement_takes_a_document_out_of_the_counts_twice(space: Space) -> None:
+    with connection.open_writer(space.engine("mira"), 10) as mira:
+        unit = _unit(mira)
+        document, other = (_put_bare(mira, unit, path, "amber lamp") for path in ("a.md", "b.md"))
+        rows = (
+            "INSERT INTO passages (document, number, unit, tokens, body, words)"
+            f" SELECT d, n, {unit}, 5, 'amber:1', '' FROM unnest(%s::bigint[]) d, generate_series(-1, 0) n"
+        )
+        mira.execute(rows, ([document],))
+        mira.execute(
+            "CREATE FUNCTION pg_temp.removes(d bigint, n int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+            f" DELETE FROM {schema.schema_name(space.name)}.passages WHERE document = d AND number = n;"
+            " RETURN false; END $$"
+        )
+        both = f"DELETE FROM passages WHERE document = {document} AND (number < 0 OR pg_temp.removes(document, number))"
+        assert _attempt(mira, both) == "BR004"
+        added = rows % f"'{{{other}}}'" + f" WHERE n < 0 OR NOT pg_temp.removes({other}, -1)"
+        assert _attempt(mira, added) == "BR004"
+        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
+        assert mira.execute("SELECT * FROM miscounted_terms(%s)", (unit,)).fetchall() == []
+
+
 def test_two_connections_do_not_count_a_document_twice(space: Space) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
         unit = _unit(mira)
