@@ -265,7 +265,8 @@ DECLARE
   home units%ROWTYPE;
   minimum int := (SELECT value::int FROM meta WHERE key = 'policy');
 BEGIN
-  SELECT * INTO home FROM units WHERE id = NEW.unit;
+  -- Of an own unit: this runs before the policy refuses another's, and an error would say what its owner forgot.
+  SELECT * INTO home FROM units WHERE id = NEW.unit AND owner = session_user;
   minimum := greatest(minimum, home.policy);
   IF NEW.policy < minimum THEN
     RAISE EXCEPTION 'redaction policy % is older than %', NEW.policy, minimum USING ERRCODE = 'BR001';

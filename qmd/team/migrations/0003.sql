@@ -333,8 +333,8 @@ BEGIN
 END $$;
 
 -- The `most` vectors of a space that are nearest to a vector of the units `among`, nearest first, and the kind of the last
--- chunk of each document: null while its owner still sends it. `since`, `until`, `tests`: as above. An index looks at `most`
--- vectors at a time, and at no more than `scanned` for enough that may be seen.
+-- chunk of each document: null while its owner still sends it. `since`, `until`, `tests`: as above. An index looks at four
+-- times as many vectors at a time, and at no more than `scanned` for enough that may be seen.
 CREATE FUNCTION nearest(
   of_space int, of_dimensions int, vector text, among int[], most int, scanned int, since bigint, until bigint, tests jsonb
 ) RETURNS TABLE (document bigint, seq int, kind int, start int, "end" int, distance float8, last_kind int)

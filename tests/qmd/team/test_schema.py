@@ -283,6 +283,41 @@ def test_no_error_says_whether_a_hidden_row_is_there(space: Space, statement: st
             assert _attempt(leo, statement.format(unit=own, document=document, space=number)) == state
 
 
+def test_no_estimate_says_what_hidden_names_and_words_begin_with(space: Space) -> None:
+    def estimate(column: str, table: str) -> list[str]:
+        query = f"EXPLAIN SELECT FROM {table} WHERE {column} >= '{{0}}' AND {column} < '{{0}}~'"
+        return [str(leo.execute(query.format(each).encode()).fetchall()) for each in ("amber", "cobalt")]
+
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira)
+        for number in range(50):
+            _put(mira, unit, f"amber-{number}.md", f"amber{number} lamp")
+        leo.execute("SET default_statistics_target = 10000")
+        leo.execute("ANALYZE documents, terms")
+        for column, table in (("path", "documents"), ("title", "documents"), ("text", "documents"), ("stem", "terms")):
+            of_hidden, of_none = estimate(column, table)
+            assert of_hidden.replace("amber", "cobalt") == of_none
+    with space.superuser() as root:
+        root.execute("ANALYZE")
+        query = "SELECT attname FROM pg_stats WHERE schemaname = %s AND attname IN ('collection', 'path', 'stem')"
+        assert root.execute(query, (schema.schema_name(space.name),)).fetchall() == []
+
+
+def test_no_error_says_what_another_member_forgot(space: Space) -> None:
+    with (
+        connection.open_writer(space.engine("mira"), 10) as mira,
+        connection.open_writer(space.engine("leo"), 10) as leo,
+    ):
+        unit = _unit(mira, policy=REDACTION + 1)
+        mira.execute("INSERT INTO tombstones (owner, digest) VALUES ('mira', tombstone('mira', 'brain', 'a.md'))")
+        for path, policy in (("a.md", REDACTION + 1), ("b.md", REDACTION + 1), ("a.md", REDACTION)):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                _put_bare(leo, unit, path, "amber", policy)
+
+
 def test_the_clock_of_the_server_says_when_a_member_pushed(space: Space) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
         _unit(mira)
