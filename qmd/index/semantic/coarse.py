@@ -33,10 +33,10 @@ _FEWEST = 8
 _ROUNDS = 2
 # vec0 keeps the codes of a list in blocks of so many: the last of each is half empty.
 _BLOCK = 256
-# Lists that are searched: so many times the root of their number, and one for so many wanted chunks.
+# A question searches _SEARCHED · √lists lists, and at least one list for every _WANTED chunks that are wanted.
 _SEARCHED, _WANTED = 7, 4
-# How far away candidates lie, the nearest of those lists say, one of so many: as far as their nearest codes, so many
-# for each list that is searched, and so many for each wanted chunk.
+# The nearest 1/_SHARE of the searched lists give the distance of candidates: within it they have _NEAR codes for each
+# searched list, and at least _SPARE for each wanted chunk.
 _SHARE, _NEAR, _SPARE = 12, 5, 4
 # Candidates of one list; vec0 takes no more than 4,096.
 _EACH, _MOST = 256, 4096
