@@ -276,11 +276,11 @@ def _under_way(connection: apsw.Connection, found: Sequence[tuple[int, float]]) 
 
 def _all(connection: apsw.Connection, space: Space, vector: bytes, limit: int) -> list[tuple[int, float]]:
     """Search by lists if the space has a whole table of them; scan if not, or if fewer than wanted are found so."""
-    state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"lists:{space.name}",)).get
+    state: Any = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"lists:{space.name}",)).get
     if state is not None:
         from qmd.index.semantic import coarse
 
-        if state == coarse.WHOLE:
+        if coarse.is_whole(state):
             found = coarse.nearest(connection, space, vector, limit)
             if len(found) == limit:
                 return found

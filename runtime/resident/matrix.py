@@ -81,7 +81,7 @@ class Matrix:
         table, dimensions = look["table"], look["dimensions"]
         state = connection.execute("SELECT value FROM brain_state WHERE key = ?", (f"lists:{look['name']}",)).get
         size: Any = connection.execute(f'SELECT coalesce(sum(size), 0) FROM "{table}_chunks"').get
-        if state == coarse.WHOLE or size * dimensions > _MOST_BYTES:
+        if coarse.is_whole(state) or size * dimensions > _MOST_BYTES:
             return False
         rows: Any = connection.execute(
             f'SELECT c.size, c.validity, c.rowids, v.vectors FROM "{table}_chunks" c'

@@ -28,6 +28,8 @@ LEAST = 50_000
 _LISTS, _DRAWN = 2048, 32
 # Centres are made from one vector of so many, or fewer: neighbours are of one text.
 _APART = 4
+# A table is made anew once there are so many times the vectors that its centres were found among.
+_OUTGROWN = 4
 # A centre of fewer texts would show what one of them was after it is forgotten.
 _FEWEST = 8
 _ROUNDS = 2
@@ -38,10 +40,8 @@ _SEARCHED, _WANTED = 7, 4
 # The nearest 1/_SHARE of the searched lists give the distance of candidates: within it they have _NEAR codes for each
 # searched list, and at least _SPARE for each wanted chunk.
 _SHARE, _NEAR, _SPARE = 12, 5, 4
-# Candidates of one list; vec0 takes no more than 4,096.
+# Candidates of one list, at least; vec0 takes no more than 4,096.
 _EACH, _MOST = 256, 4096
-# The value in ``brain_state`` of a table that has all vectors; until then it is the last cut that is in.
-WHOLE = -1
 # Cuts that are copied in one transaction.
 _CUTS = 500
 
@@ -49,6 +49,14 @@ _CUTS = 500
 def key(space: Space) -> str:
     """Under what ``brain_state`` says how far the table of a space is."""
     return f"lists:{space.name}"
+
+
+def is_whole(state: int | None) -> bool:
+    """Return True if a table has all vectors, by its value in ``brain_state``.
+
+    Below 0 it is the number of vectors among which the centres were found. Else it is the last cut that is in.
+    """
+    return state is not None and state < 0
 
 
 def table(space: Space) -> str:
@@ -109,7 +117,7 @@ def nearest(connection: apsw.Connection, space: Space, vector: bytes, limit: int
         " SELECT v.rowid, vec_distance_L2(vec_int8(v.value00), vec_int8(?1)) AS distance"
         f' FROM lists {search} AND b.distance <= ?3 AND b.k = ?4 CROSS JOIN "{name}_auxiliary" v ON v.rowid = b.rowid'
         " ORDER BY distance, v.rowid LIMIT ?5",
-        (vector, bits, within, min(max(_EACH, limit), _MOST), limit),
+        (vector, bits, within, min(max(_EACH, limit, 2 * near // max(1, len(lists))), _MOST), limit),
     ).fetchall()
     return list(found)
 
@@ -123,11 +131,11 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     from qmd.index.semantic.spaces import count
     from qmd.index.store import Transaction
 
-    last = _state(connection, space)
-    if last == WHOLE:
-        return True
+    last, vectors = _state(connection, space), count(connection, space)
+    if last is not None and is_whole(last) and vectors > _OUTGROWN * -last:
+        last = None
     if last is None:
-        if count(connection, space) < least:
+        if vectors < least:
             return False
         centres = _find_centres(*_drawn(connection, space))
         with Transaction(connection):
@@ -135,11 +143,11 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
             _create(connection, space, centres)
             _note(connection, space, 0)
         last = 0
-    while last != WHOLE:
+    while not is_whole(last):
         if late is not None and late():
             return False
         with Transaction(connection):
-            last = _copy(connection, space, last)
+            last = _copy(connection, space, last) or -max(1, vectors)
             _note(connection, space, last)
     return True
 
@@ -181,7 +189,7 @@ def drop_incomplete(connection: apsw.Connection, space: Space) -> None:
 
     Inside the caller's transaction, and after ``vectors.drop_strays``; ``keep`` makes it again.
     """
-    if _state(connection, space) == WHOLE:
+    if is_whole(_state(connection, space)):
         from qmd.index.semantic.spaces import count
 
         if connection.execute(f'SELECT count(*) FROM "{table(space)}"').get != count(connection, space):
@@ -189,7 +197,7 @@ def drop_incomplete(connection: apsw.Connection, space: Space) -> None:
 
 
 def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
-    """Copy the vectors of the next cuts; return the last of them, ``WHOLE`` at the end."""
+    """Copy the vectors of the next cuts; return the last of them, 0 at the end."""
     cuts: Any = connection.execute(
         "SELECT cut, done FROM brain_embedded WHERE model = ? AND cut > ? ORDER BY cut LIMIT ?",
         (space.id, last, _CUTS),
@@ -203,7 +211,7 @@ def _copy(connection: apsw.Connection, space: Space, last: int) -> int:
             if vector is not None:
                 found.append((chunk, vector))
     add(connection, space, found)
-    return cuts[-1][0] if cuts else WHOLE
+    return cuts[-1][0] if cuts else 0
 
 
 def _drawn(connection: apsw.Connection, space: Space) -> tuple[NDArray[np.float32], list[int]]:

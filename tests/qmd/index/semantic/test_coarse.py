@@ -40,12 +40,12 @@ def made(connection: apsw.Connection, name: str = "m") -> Space:
         return vectors.ensure(connection, "local", name, DIMENSIONS, "f", "1")
 
 
-def put(connection: apsw.Connection, space: Space, found: NDArray[np.int8]) -> None:
-    """Give every four of ``found`` a cut of their own, from 1 on."""
+def put(connection: apsw.Connection, space: Space, found: NDArray[np.int8], first: int = 1) -> None:
+    """Give every four of ``found`` a cut of their own, from ``first`` on."""
     with Transaction(connection):
-        for cut, first in enumerate(range(0, len(found), 4), start=1):
+        for cut, at in enumerate(range(0, len(found), 4), start=first):
             connection.execute("INSERT INTO brain_cuts(id, hash, layout, chunks) VALUES(?, ?, '1', 4)", (cut, str(cut)))
-            vectors.add(connection, space, cut, 0, [row.tobytes() for row in found[first : first + 4]])
+            vectors.add(connection, space, cut, 0, [row.tobytes() for row in found[at : at + 4]])
 
 
 def embed(connection: apsw.Connection, space: Space, chunks: int = _CHUNKS, seed: int = 1) -> None:
@@ -280,6 +280,26 @@ def test_no_centre_shows_the_vector_of_a_text_with_many_alike_chunks(tmp_path: P
     centres = np.array([np.frombuffer(centre, np.int8) for (centre,) in stored], np.float32)
     likeness = centres @ own / (np.linalg.norm(centres, axis=1) * np.linalg.norm(own.astype(np.float32)))
     assert likeness.max() < 0.9
+
+
+def test_a_table_is_made_anew_once_its_space_has_four_times_the_vectors(tmp_path: Path) -> None:
+    connection, _ = indexed(tmp_path, notes(1))
+    space = made(connection)
+    found = rows(10_000, 3)
+
+    def lists() -> int:
+        return int(str(connection.execute(f'SELECT count(*) FROM "{coarse.centres_table(space)}"').get))
+
+    put(connection, space, found[:2_000])
+    assert coarse.keep(connection, space, least=1)
+    few = lists()
+    put(connection, space, found[2_000:8_000], first=501)
+    assert coarse.keep(connection, space, least=1)
+    assert lists() == few
+    put(connection, space, found[8_000:], first=2_001)
+    assert coarse.keep(connection, space, least=1)
+    assert lists() > 2 * few
+    assert agree(connection, space)
 
 
 def test_a_table_that_is_not_whole_is_not_asked_and_is_gone_on_with(
