@@ -156,5 +156,5 @@ def translated(error: BaseException) -> BaseException:
         if (state and state.startswith(states)) or any(sign in words for sign in signs):
             return kind(f"the team's server {message}", fix)
     if isinstance(error, psycopg.OperationalError):
-        return EngineMissing("the team's server cannot be reached", "see if it runs where `engine:` says; brain doctor")
+        return EngineMissing("the team's server cannot be reached", "start it, or correct `engine:` (or BRAIN_ENGINE)")
     return Internal(f"the team's server: {said or type(error).__name__}")

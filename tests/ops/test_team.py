@@ -51,7 +51,7 @@ def test_a_server_that_is_away_is_a_warning_without_the_dsn(mira: Shelf, space: 
     file = Path(mira.home.path(config.FILE))
     file.write_text(file.read_text().replace(space.dsn("mira"), "postgresql://mira@127.0.0.1:1/none"))
     assert _found(mira.home) == {
-        "team-away": "warning: the team's server cannot be reached; brain team status; brain doctor"
+        "team-away": "warning: the team's server cannot be reached; start it, or correct `engine:` (or BRAIN_ENGINE)"
     }
 
 
