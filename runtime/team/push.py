@@ -170,13 +170,19 @@ def _push(
             writing.lift(server, collection, [path])
         mine = Machine(state.device, only_machine)
         shared = [each for each in config.collections.values() if each.share]
-        # First: what is private again must not wait for the rest of `share` to be right.
         unshared = _withdraw(server, {each.name for each in shared}, mine)
-        grantees = _grantees(server, shared)
+        grantees, wrong = _grantees(server, shared)
         space = _space(index, server, config)
-        found = [_push_collection(index, server, each, grantees[each.name], mine, space, progress) for each in shared]
+        found = [
+            _push_collection(index, server, each, grantees[each.name], mine, space, progress)
+            for each in shared
+            if each.name in grantees
+        ]
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
+        # Last: one name must not keep the other collections from the team.
+        if wrong is not None:
+            raise wrong
         return {
             "member": connections.me(server),
             "collections": [each._asdict() for each in found],
@@ -198,22 +204,24 @@ def forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]
     return total, left
 
 
-def _grantees(server: psycopg.Connection[Any], shared: Sequence[Collection]) -> dict[str, list[tuple[str, str]]]:
-    """Return who may see each collection: (kind, name). Raises BadInput for a name of nobody."""
+def _grantees(
+    server: psycopg.Connection[Any], shared: Sequence[Collection]
+) -> tuple[dict[str, list[tuple[str, str]]], BadInput | None]:
+    """Return who may see each collection: (kind, name). One with a name of nobody is left out, and is the error."""
     members = {name for (name,) in server.execute("SELECT name FROM members")}
     groups = {name for (name,) in server.execute("SELECT DISTINCT name FROM groups")}
     found: dict[str, list[tuple[str, str]]] = {}
+    wrong: BadInput | None = None
     for each in shared:
         unknown = [name for name in each.share if name != TEAM and name not in members | groups]
         if unknown:
-            raise BadInput(
-                f"collection {each.name!r}: share: {unknown[0]!r} is neither a member nor a group",
-                "brain team members lists both",
-            )
+            told = f"collection {each.name!r} was not pushed: share: {unknown[0]!r} is neither a member nor a group"
+            wrong = BadInput(told, "brain team members lists both")
+            continue
         found[each.name] = [
             (TEAM, TEAM) if name == TEAM else ("member" if name in members else "group", name) for name in each.share
         ]
-    return found
+    return found, wrong
 
 
 class _Space(NamedTuple):

@@ -153,9 +153,17 @@ def test_a_name_of_nobody_does_not_keep_what_is_private_again_on_the_server(spac
     mira = member("mira", share={"brain": "team", "notes": "team"})
     mira.put("notes", "n.md", "cobalt")
     _push(mira)
-    with pytest.raises(BadInput, match="neither a member nor a group"):
+    with pytest.raises(BadInput, match="'brain' was not pushed: share: 'gone' is neither a member nor a group"):
         _push(member("mira", share={"brain": "[gone]"}))
     assert _paths(space, "leo") == []
+
+
+def test_a_name_of_nobody_keeps_no_other_collection_from_the_team(space: Space, member: Homes) -> None:
+    mira = member("mira", share={"brain": "[gone]", "notes": "team"})
+    mira.put("notes", "n.md", "cobalt")
+    with pytest.raises(BadInput, match="neither a member nor a group"):
+        _push(mira)
+    assert _paths(space, "leo") == [("mira", "n.md")]
 
 
 def test_what_another_machine_pushed_of_a_private_collection_is_not_left_in_silence(
