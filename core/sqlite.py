@@ -8,6 +8,7 @@ A hook has no time for a checkpoint, and a log that no open connection shares is
 from __future__ import annotations
 
 import os
+import time
 
 import apsw
 
@@ -27,6 +28,8 @@ _LONG_LOG = 4_000_000
 # How long a statement waits for another process's lock, and a checkpoint for readers while it keeps writers out.
 _BUSY_MS = 10_000
 _CHECKPOINT_BUSY_MS = 200
+# And before what SQLite does not wait for is tried again.
+_AGAIN_S = 0.01
 # Errors of SQLite and Python for damaged bytes. A text that is no UTF-8 is a ValueError.
 DAMAGE = (
     apsw.CorruptError,
@@ -109,7 +112,17 @@ def open_to_read(path: str, busy_ms: int = _BUSY_MS) -> apsw.Connection:
 
 def write_ahead(connection: apsw.Connection) -> None:
     """Give a database from ``connect`` a write-ahead log. Raises apsw.FullError if the disk has no room for it."""
-    connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    # Where two connections do so at once, SQLite tells one of them that it is busy before the timeout is over: had both
+    # waited, neither would ever go on (https://sqlite.org/c3ref/busy_handler.html).
+    give_up = time.monotonic() + connection.pragma("busy_timeout") / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+            break
+        except apsw.BusyError:
+            if time.monotonic() >= give_up:
+                raise
+        time.sleep(_AGAIN_S)
     _allocate(connection)
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import apsw
 import pytest
@@ -92,3 +93,28 @@ def test_only_a_hasty_writer_leaves_its_log(tmp_path: Path, hasty: bool) -> None
     connection.execute("INSERT INTO t VALUES(1)")
     connection.close()
     assert (tmp_path / "a.sqlite-wal").exists() == hasty
+
+
+class _Contended:
+    """A connection that SQLite tells so many times at once that the database is busy."""
+
+    def __init__(self, times: int, busy_ms: int) -> None:
+        self.times, self.busy_ms = times, busy_ms
+
+    def pragma(self, name: str) -> int | str:
+        return self.busy_ms if name == "busy_timeout" else "delete"
+
+    def execute(self, _: str) -> _Contended:
+        self.times -= 1
+        if self.times >= 0:
+            raise apsw.BusyError("database is locked")
+        return self
+
+    def fetchall(self) -> list[object]:
+        return []
+
+
+def test_whoever_is_told_too_early_that_a_database_is_busy_tries_again_until_the_timeout() -> None:
+    write_ahead(cast("apsw.Connection", _Contended(3, 10_000)))
+    with pytest.raises(apsw.BusyError):
+        write_ahead(cast("apsw.Connection", _Contended(1_000_000, 50)))
