@@ -207,7 +207,8 @@ def denied(path: str) -> BrainError | None:
 
     files = [path, f"{path}-wal", f"{path}-shm"]
     there = [each for each in files if os.path.lexists(each)]
-    closed = [each for each in there if not os.access(each, os.R_OK | os.W_OK)]
+    # Looked for again: the process that leaves a database last removes its companions.
+    closed = [each for each in there if not os.access(each, os.R_OK | os.W_OK) and os.path.lexists(each)]
     folder = os.path.dirname(path) or "."
     if len(there) < len(files) and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
         closed.append(folder)

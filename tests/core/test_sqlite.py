@@ -10,7 +10,7 @@ from typing import cast
 import apsw
 import pytest
 
-from core.sqlite import connect, is_full, open_store, write_ahead
+from core.sqlite import connect, denied, is_full, open_store, write_ahead
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,17 @@ def test_whoever_is_told_too_early_that_a_database_is_busy_tries_again_until_the
     write_ahead(cast("apsw.Connection", _Contended(3, 10_000)))
     with pytest.raises(apsw.BusyError):
         write_ahead(cast("apsw.Connection", _Contended(1_000_000, 50)))
+
+
+def test_a_companion_that_goes_meanwhile_denies_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, log = tmp_path / "a.sqlite", tmp_path / "a.sqlite-wal"
+    access = os.access
+
+    def late(place: str, mode: int) -> bool:
+        log.unlink(missing_ok=True)  # as by the process that closes it
+        return access(place, mode)
+
+    path.touch()
+    log.touch()
+    monkeypatch.setattr(os, "access", late)
+    assert denied(str(path)) is None
