@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from core.errors import BadInput, EngineMissing, Refused
 from core.version import REDACTION
 from qmd.index.semantic.spaces import Space as Vectors
 from qmd.team import connection, failures, schema, writing
+from tests.qmd.team import rows
 
 
 @pytest.fixture
@@ -24,52 +24,6 @@ def space(postgres: Server) -> Iterator[Space]:
     made = postgres.space("mira", "leo", "ines")
     yield made
     made.drop()
-
-
-def _unit(writer: psycopg.Connection, collection: str = "brain", policy: int = REDACTION) -> int:
-    row = writer.execute(
-        "INSERT INTO units (owner, collection, trust, policy) VALUES (session_user, %s, 'session', %s) RETURNING id",
-        (collection, policy),
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def _put(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: int = REDACTION) -> int:
-    document = _put_bare(writer, unit, path, stems, policy)
-    writer.execute(
-        "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, 0, %s, 5, %s, '')",
-        (document, unit, " ".join(f"'{stem}':{place}" for place, stem in enumerate(stems.split(), 1))),
-    )
-    return document
-
-
-def _put_bare(writer: psycopg.Connection, unit: int, path: str, stems: str, policy: int = REDACTION) -> int:
-    """Put a document without its passage."""
-    row = writer.execute(
-        "INSERT INTO documents (unit, device, path, title, hash, date, ended, dated, fields, policy, text, starts,"
-        " passages, tokens, title_terms) VALUES (%s, 'd', %s, 't', 'h', 1, 2, true, '{}', %s, %s, '', 1, 7, '')"
-        " RETURNING id",
-        (unit, path, policy, stems),
-    ).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def _share(owner: psycopg.Connection, unit: int, kind: str, grantee: str, allowed: bool = True) -> None:
-    owner.execute(
-        "INSERT INTO grants (unit, kind, grantee, allowed, origin) VALUES (%s, %s, %s, %s, 'verb')"
-        " ON CONFLICT (unit, kind, grantee) DO UPDATE SET allowed = excluded.allowed",
-        (unit, kind, grantee, allowed),
-    )
-
-
-def _attempt(member: psycopg.Connection, statement: str) -> int | str | None:
-    """Return how many rows a statement changed or read, or the state with which PostgreSQL refused it."""
-    try:
-        return member.execute(statement.encode()).rowcount
-    except psycopg.Error as error:
-        return error.sqlstate
 
 
 def _seen(reader: psycopg.Connection) -> list[list[tuple[object, ...]]]:
@@ -100,15 +54,15 @@ def test_a_member_sees_nothing_before_it_is_granted_and_nothing_after_it_is_revo
         connection.open_reader(space.engine("leo"), 10) as leo,
         connection.open_reader(space.engine("ada"), 10) as admin,
     ):
-        unit = _unit(mira)
-        _put(mira, unit, "a.md", "amber lamp")
+        unit = rows.unit(mira)
+        rows.put(mira, unit, "a.md", "amber lamp")
         assert _seen(mira) == _ALL
         assert _seen(leo) == _seen(admin) == _NOTHING
-        _share(mira, unit, "member", "leo")
+        rows.share(mira, unit, "member", "leo")
         assert (_seen(leo), _seen(admin)) == (_ALL, _NOTHING)
-        _share(mira, unit, "team", "team")
+        rows.share(mira, unit, "team", "team")
         assert _seen(admin) == _ALL
-        _share(mira, unit, "member", "leo", allowed=False)
+        rows.share(mira, unit, "member", "leo", allowed=False)
         assert (_seen(leo), _seen(admin)) == (_NOTHING, _ALL)
 
 
@@ -118,9 +72,9 @@ def test_a_group_is_granted_and_left(space: Space) -> None:
         connection.open_writer(space.engine("ada"), 10) as admin,
         connection.open_reader(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira)
-        _put(mira, unit, "a.md", "amber lamp")
-        _share(mira, unit, "group", "ops")
+        unit = rows.unit(mira)
+        rows.put(mira, unit, "a.md", "amber lamp")
+        rows.share(mira, unit, "group", "ops")
         assert _seen(leo) == _NOTHING
         admin.execute("SELECT group_add('ops', 'leo')")
         assert _seen(leo) == _ALL
@@ -161,9 +115,9 @@ def test_a_member_changes_and_learns_nothing_of_anothers(space: Space, statement
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_writer(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira)
-        _put(mira, unit, "a.md", "amber lamp")
-        assert _attempt(leo, statement.format(unit=unit)) in (0, "42501", "BR003", "23503")
+        unit = rows.unit(mira)
+        rows.put(mira, unit, "a.md", "amber lamp")
+        assert rows.attempt(leo, statement.format(unit=unit)) in (0, "42501", "BR003", "23503")
         assert (_seen(leo), _seen(mira)) == (_NOTHING, _ALL)
 
 
@@ -172,7 +126,7 @@ def test_a_condition_of_the_members_own_sees_no_row_that_is_hidden(space: Space)
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_writer(space.engine("leo"), 10) as leo,
     ):
-        _put(mira, _unit(mira), "a.md", "amber lamp")
+        rows.put(mira, rows.unit(mira), "a.md", "amber lamp")
         leo.execute(
             "CREATE FUNCTION pg_temp.shout(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS"
             " $$ BEGIN RAISE EXCEPTION 'saw %', $1; END $$"
@@ -184,17 +138,17 @@ def test_a_condition_of_the_members_own_sees_no_row_that_is_hidden(space: Space)
 def test_an_older_policy_is_refused_by_the_database(space: Space) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
         with pytest.raises(psycopg.Error, match="older than") as refused:
-            _unit(mira, policy=REDACTION - 1)
+            rows.unit(mira, policy=REDACTION - 1)
         assert isinstance(failures.translated(refused.value), Refused)
-        unit = _unit(mira, policy=REDACTION + 1)
+        unit = rows.unit(mira, policy=REDACTION + 1)
         with pytest.raises(psycopg.Error, match="older than"):
-            _put(mira, unit, "a.md", "amber", policy=REDACTION)
+            rows.put(mira, unit, "a.md", "amber", policy=REDACTION)
         with pytest.raises(psycopg.Error, match="older than"):
             mira.execute("UPDATE units SET policy = %s", (REDACTION,))
         with connection.open_writer(space.engine("ada"), 10) as admin:
             admin.execute("SELECT require_policy(%s)", (REDACTION + 2,))
         with pytest.raises(psycopg.Error, match="older than"):
-            _put(mira, unit, "a.md", "amber", policy=REDACTION + 1)
+            rows.put(mira, unit, "a.md", "amber", policy=REDACTION + 1)
         assert mira.execute("SELECT count(*) FROM documents").fetchone() == (0,)
 
 
@@ -249,14 +203,14 @@ def _document(**given: object) -> str:
 )
 def test_no_member_writes_what_breaks_the_questions_of_others(space: Space, statement: str) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
-        unit = _unit(mira)
-        document, bare = _put(mira, unit, "a.md", "amber lamp"), _put_bare(mira, unit, "b.md", "amber lamp")
+        unit = rows.unit(mira)
+        document, bare = rows.put(mira, unit, "a.md", "amber lamp"), rows.put_bare(mira, unit, "b.md", "amber lamp")
         row = mira.execute(
             "INSERT INTO spaces (provider, model, dimensions, fingerprint, layout) VALUES ('p', 'm', 3, 'f', 'l')"
             " RETURNING id"
         ).fetchone()
         assert row is not None
-        refused = _attempt(mira, statement.format(unit=unit, document=document, bare=bare, space=row[0]))
+        refused = rows.attempt(mira, statement.format(unit=unit, document=document, bare=bare, space=row[0]))
         assert refused in ("23514", "BR004")
 
 
@@ -274,13 +228,13 @@ def test_no_error_says_whether_a_hidden_row_is_there(space: Space, statement: st
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_writer(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira)
-        hidden, own = _put(mira, unit, "a.md", "amber lamp"), _unit(leo)
+        unit = rows.unit(mira)
+        hidden, own = rows.put(mira, unit, "a.md", "amber lamp"), rows.unit(leo)
         number = writing.ensure_space(mira, Vectors(1, "p", "m", 3, "f", "l", "t"))
         mira.execute("INSERT INTO embedded VALUES (%s, %s, %s, 1)", (hidden, number, unit))
         mira.execute("INSERT INTO vectors VALUES (%s, %s, 0, %s, 0, 0, 1, '[1,2,3]')", (number, hidden, unit))
         for document in (hidden, hidden + 1_000):
-            assert _attempt(leo, statement.format(unit=own, document=document, space=number)) == state
+            assert rows.attempt(leo, statement.format(unit=own, document=document, space=number)) == state
 
 
 def test_no_estimate_says_what_hidden_names_and_words_begin_with(space: Space) -> None:
@@ -292,9 +246,9 @@ def test_no_estimate_says_what_hidden_names_and_words_begin_with(space: Space) -
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_writer(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira)
+        unit = rows.unit(mira)
         for number in range(50):
-            _put(mira, unit, f"amber-{number}.md", f"amber{number} lamp")
+            rows.put(mira, unit, f"amber-{number}.md", f"amber{number} lamp")
         leo.execute("SET default_statistics_target = 10000")
         leo.execute("ANALYZE documents, terms")
         for column, table in (("path", "documents"), ("title", "documents"), ("text", "documents"), ("stem", "terms")):
@@ -311,25 +265,25 @@ def test_no_error_says_what_another_member_forgot(space: Space) -> None:
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_writer(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira, policy=REDACTION + 1)
+        unit = rows.unit(mira, policy=REDACTION + 1)
         mira.execute("INSERT INTO tombstones (owner, digest) VALUES ('mira', tombstone('mira', 'brain', 'a.md'))")
         for path, policy in (("a.md", REDACTION + 1), ("b.md", REDACTION + 1), ("a.md", REDACTION)):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                _put_bare(leo, unit, path, "amber", policy)
+                rows.put_bare(leo, unit, path, "amber", policy)
 
 
 def test_the_clock_of_the_server_says_when_a_member_pushed(space: Space) -> None:
     with connection.open_writer(space.engine("mira"), 10) as mira:
-        _unit(mira)
+        rows.unit(mira)
         mira.execute("UPDATE units SET pushed_at = 'infinity'")
         assert mira.execute("SELECT isfinite(pushed_at) FROM units").fetchone() == (True,)
 
 
 def test_the_last_admin_does_not_become_a_member(space: Space) -> None:
     with connection.open_writer(space.engine("ada"), 10) as admin:
-        assert _attempt(admin, "SELECT admit('ada', 'member')") == "BR004"
+        assert rows.attempt(admin, "SELECT admit('ada', 'member')") == "BR004"
         admin.execute("SELECT admit('mira', 'admin')")
-        assert _attempt(admin, "SELECT admit('ada', 'member')") == 1
+        assert rows.attempt(admin, "SELECT admit('ada', 'member')") == 1
 
 
 def test_a_model_that_a_member_noted_with_wrong_dimensions_is_kept_from_nobody(space: Space) -> None:
@@ -341,125 +295,6 @@ def test_a_model_that_a_member_noted_with_wrong_dimensions_is_kept_from_nobody(s
         assert mira.execute("SELECT dimensions FROM spaces WHERE id = %s", (found,)).fetchone() == (256,)
 
 
-def test_counts_are_those_of_the_rows_whatever_two_writers_do(space: Space) -> None:
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        unit = _unit(mira)
-    words = ["amber lamp", "lamp lamp cobalt", "amber cobalt reed", "reed"]
-
-    def write(name: str) -> None:
-        with connection.open_writer(space.engine("mira"), 10) as writer:
-            for turn in range(12):
-                with writer.transaction():
-                    _put(writer, unit, f"{name}{turn}.md", words[turn % 4])
-                    if turn % 3 == 2:
-                        writer.execute("DELETE FROM documents WHERE path = %s", (f"{name}{turn - 1}.md",))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "xyz"]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        assert mira.execute("SELECT * FROM miscounted_terms(%s)", (unit,)).fetchall() == []
-        row = mira.execute("SELECT * FROM proof(%s, ARRAY['x0.md'])", (unit,)).fetchone()
-        assert row == (1, 1, 0, 1, 0)
-        assert mira.execute("SELECT documents, document_tokens, passages, passage_tokens FROM units").fetchone() == (
-            24, 168, 24, 120,
-        )  # fmt: skip
-        mira.execute("DELETE FROM documents")
-        assert mira.execute("SELECT count(*) FROM terms").fetchone() == (0,)
-
-
-_PART = "INSERT INTO passages (document, number, unit, tokens, body, words) VALUES (%s, %s, %s, 5, 'amber:1', '')"
-
-
-def test_no_member_takes_a_part_of_a_document_out_of_the_counts(space: Space) -> None:
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        unit = _unit(mira)
-        document = _put_bare(mira, unit, "a.md", "amber lamp")
-        mira.execute(
-            "INSERT INTO passages (document, number, unit, tokens, body, words)"
-            " SELECT %s, n, %s, 5, 'amber:1', '' FROM generate_series(-1, 0) n",
-            (document, unit),
-        )
-        assert _attempt(mira, f"DELETE FROM passages WHERE document = {document} AND number = 0") == "BR004"
-        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
-        assert _attempt(mira, f"DELETE FROM passages WHERE document = {document}") == 2
-        assert mira.execute("SELECT * FROM terms").fetchall() == []
-
-
-def test_no_function_in_a_statement_takes_a_document_out_of_the_counts_twice(space: Space) -> None:
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        unit = _unit(mira)
-        document, other = (_put_bare(mira, unit, path, "amber lamp") for path in ("a.md", "b.md"))
-        rows = (
-            "INSERT INTO passages (document, number, unit, tokens, body, words)"
-            f" SELECT d, n, {unit}, 5, 'amber:1', '' FROM unnest(%s::bigint[]) d, generate_series(-1, 0) n"
-        )
-        mira.execute(rows, ([document],))
-        mira.execute(
-            "CREATE FUNCTION pg_temp.removes(d bigint, n int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
-            f" DELETE FROM {schema.schema_name(space.name)}.passages WHERE document = d AND number = n;"
-            " RETURN false; END $$"
-        )
-        both = f"DELETE FROM passages WHERE document = {document} AND (number < 0 OR pg_temp.removes(document, number))"
-        assert _attempt(mira, both) == "BR004"
-        added = rows % f"'{{{other}}}'" + f" WHERE n < 0 OR NOT pg_temp.removes({other}, -1)"
-        assert _attempt(mira, added) == "BR004"
-        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
-        assert mira.execute("SELECT * FROM miscounted_terms(%s)", (unit,)).fetchall() == []
-
-
-def test_two_connections_do_not_count_a_document_twice(space: Space) -> None:
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        unit = _unit(mira)
-        document = _put_bare(mira, unit, "a.md", "amber lamp")
-    states: list[str | None] = []
-
-    def add() -> None:
-        with connection.open_writer(space.engine("mira"), 10) as other:
-            try:
-                other.execute(_PART, (document, -1, unit))
-            except psycopg.Error as error:
-                states.append(error.sqlstate)
-
-    with connection.open_writer(space.engine("mira"), 10) as mira:
-        with mira.transaction():
-            mira.execute(_PART, (document, 0, unit))
-            thread = threading.Thread(target=add)
-            thread.start()
-            # Until the other waits for the unit.
-            waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-            deadline = time.monotonic() + 10
-            while mira.execute(waiting).fetchone() == (0,) and time.monotonic() < deadline:
-                time.sleep(0.01)
-        thread.join()
-        assert states == ["BR004"]
-        assert mira.execute("SELECT passages, documents FROM terms").fetchall() == [(1, 1)]
-
-
-def test_vectors_are_counted_for_those_who_see_them(space: Space) -> None:
-    with (
-        connection.open_writer(space.engine("mira"), 10) as mira,
-        connection.open_reader(space.engine("leo"), 10) as leo,
-    ):
-        number = writing.ensure_space(mira, Vectors(1, "p", "m", 3, "f", "l", "t"))
-        for collection, paths in (("brain", ("a.md", "b.md")), ("notes", ("c.md",))):
-            unit = _unit(mira, collection)
-            for path in paths:
-                row = (number, _put(mira, unit, path, "amber"), unit)
-                mira.execute("INSERT INTO vectors VALUES (%s, %s, 0, %s, 0, 0, 1, '[1,2,3]')", row)
-        _share(mira, unit, "member", "leo")
-        counts = "SELECT space, vectors FROM vector_counts ORDER BY vectors"
-        assert mira.execute(counts).fetchall() == [(number, 1), (number, 2)]
-        assert leo.execute(counts).fetchall() == [(number, 1)]
-        assert _attempt(mira, "UPDATE vector_counts SET vectors = 9") == "42501"
-        mira.execute("DELETE FROM documents WHERE path = 'a.md'")
-        assert mira.execute(counts).fetchall() == [(number, 1), (number, 1)]
-        mira.execute("DELETE FROM units")
-        assert mira.execute(counts).fetchall() == []
-
-
 def test_a_member_of_one_space_sees_nothing_of_another_in_the_same_database(space: Space) -> None:
     with connection.connect(space.engine("ada"), 10) as admin:
         schema.migrate(admin, "other", REDACTION)
@@ -467,12 +302,12 @@ def test_a_member_of_one_space_sees_nothing_of_another_in_the_same_database(spac
         admin.execute("SELECT admit('leo', 'member')")
     other = Engine(POSTGRES, space.dsn("leo"), "other")
     with connection.open_writer(space.engine("mira"), 10) as mira, connection.open_writer(other, 10) as leo:
-        _share(mira, unit := _unit(mira), "team", "team")
-        _put(mira, unit, "a.md", "amber lamp")
+        rows.share(mira, unit := rows.unit(mira), "team", "team")
+        rows.put(mira, unit, "a.md", "amber lamp")
         assert _seen(leo) == _NOTHING
-        _share(leo, unit := _unit(leo), "team", "team")
-        _put(leo, unit, "b.md", "cobalt")
-        assert _attempt(mira, f"SELECT * FROM {schema.schema_name('other')}.documents") == "42501"
+        rows.share(leo, unit := rows.unit(leo), "team", "team")
+        rows.put(leo, unit, "b.md", "cobalt")
+        assert rows.attempt(mira, f"SELECT * FROM {schema.schema_name('other')}.documents") == "42501"
         assert _seen(mira) == _ALL
     with pytest.raises(EngineMissing, match="no space 'other'"):
         connection.open_reader(Engine(POSTGRES, space.dsn("mira"), "other"), 10)
@@ -488,12 +323,12 @@ def test_spaces_of_one_name_in_two_databases_of_a_cluster_leave_each_other_alone
             admin.execute("SELECT admit(name, 'member') FROM unnest(ARRAY['mira', 'leo']) name")
     first, second = engines
     with connection.open_writer(first["mira"], 10) as here, connection.open_writer(second["mira"], 10) as there:
-        units = [_unit(each) for each in (here, there)]
-        _share(there, units[1], "team", "team")
+        units = [rows.unit(each) for each in (here, there)]
+        rows.share(there, units[1], "team", "team")
         # A lock of one database is none of the other, whatever the numbers of units are.
         with here.transaction():
             here.execute("SELECT lock_units(%s)", (units,))
-            _put(there, units[1], "a.md", "amber lamp")
+            rows.put(there, units[1], "a.md", "amber lamp")
             assert there.execute("SELECT tend(1)").fetchone() == (0,)
     with connection.open_writer(first["ada"], 10) as admin:
         admin.execute("SELECT expel('leo')")
@@ -547,7 +382,7 @@ def test_a_migration_that_fails_leaves_the_space_as_it_was(
     # The program before it goes on with the space, and leaves it as it is.
     monkeypatch.undo()
     with connection.open_writer(space.engine("mira"), 10) as mira:
-        _put(mira, _unit(mira), "a.md", "amber lamp")
+        rows.put(mira, rows.unit(mira), "a.md", "amber lamp")
         assert _seen(mira) == _ALL
     with connection.connect(space.engine("ada"), 10) as admin:
         assert schema.migrate(admin, space.name, REDACTION) == (900, 900)
@@ -594,14 +429,14 @@ def test_who_left_sees_nothing_and_leaves_nothing(space: Space) -> None:
         connection.open_writer(space.engine("mira"), 10) as mira,
         connection.open_reader(space.engine("leo"), 10) as leo,
     ):
-        unit = _unit(mira)
-        _put(mira, unit, "a.md", "amber lamp")
-        _share(mira, unit, "team", "team")
+        unit = rows.unit(mira)
+        rows.put(mira, unit, "a.md", "amber lamp")
+        rows.share(mira, unit, "team", "team")
         assert _seen(leo) == _ALL
         assert mira.execute("SELECT expel('mira')").fetchone() == (1,)
         assert _seen(leo) == _NOTHING
         home = f'"{schema.schema_name(space.name)}"'
-        assert _attempt(mira, f"SELECT * FROM {home}.documents") == "42501"
+        assert rows.attempt(mira, f"SELECT * FROM {home}.documents") == "42501"
     with pytest.raises(EngineMissing, match="no space"):
         connection.open_writer(space.engine("mira"), 10)
     with connection.open_writer(space.engine("ada"), 10) as admin, pytest.raises(psycopg.Error, match="last admin"):
