@@ -28,7 +28,7 @@ _LONG_LOG = 4_000_000
 # How long a statement waits for another process's lock, and a checkpoint for readers while it keeps writers out.
 _BUSY_MS = 10_000
 _CHECKPOINT_BUSY_MS = 200
-# And before what SQLite does not wait for is tried again.
+# The pause before a retry where SQLite does not wait.
 _AGAIN_S = 0.01
 # Errors of SQLite and Python for damaged bytes. A text that is no UTF-8 is a ValueError.
 DAMAGE = (
@@ -112,8 +112,8 @@ def open_to_read(path: str, busy_ms: int = _BUSY_MS) -> apsw.Connection:
 
 def write_ahead(connection: apsw.Connection) -> None:
     """Give a database from ``connect`` a write-ahead log. Raises apsw.FullError if the disk has no room for it."""
-    # Where two connections do so at once, SQLite tells one of them that it is busy before the timeout is over: had both
-    # waited, neither would ever go on (https://sqlite.org/c3ref/busy_handler.html).
+    # If two connections do so at once, SQLite returns SQLITE_BUSY to one of them before its timeout, as a wait of both
+    # would never end (https://sqlite.org/c3ref/busy_handler.html).
     give_up = time.monotonic() + connection.pragma("busy_timeout") / 1000
     while True:
         try:
@@ -207,7 +207,7 @@ def denied(path: str) -> BrainError | None:
 
     files = [path, f"{path}-wal", f"{path}-shm"]
     there = [each for each in files if os.path.lexists(each)]
-    # Looked for again: the process that leaves a database last removes its companions.
+    # Look for each file again: the last process that closes a database removes its companions.
     closed = [each for each in there if not os.access(each, os.R_OK | os.W_OK) and os.path.lexists(each)]
     folder = os.path.dirname(path) or "."
     if len(there) < len(files) and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):

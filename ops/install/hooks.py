@@ -151,23 +151,13 @@ def _state(path: str, record: Mapping[str, Any] | None, root: str = "") -> dict[
             state["gone"] = True
             state["problems"].append(f"{missing} is not there any more")
         # A home that was moved took its record along; another home's hooks take the place of this one's.
-        if record is not None and realpath(other := _home_of(command)) != realpath(root):
+        if record is not None and realpath(other := program.home_of(command)) != realpath(root):
             state["problems"].append(f"its hooks run for another home: {other}")
     gone = sorted(set((record or {}).get("events", ())) - set(state["events"]))
     if gone:
         state["problems"].append(f"installed once, gone now: {', '.join(gone)}")
     state["installed"] = bool(found)
     return state
-
-
-def _home_of(command: str) -> str:
-    """Return the home for which a shell line runs ``brain``: that of its variable, else the default."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = []
-    given = [word.partition("=")[2] for word in words if word.startswith("BRAIN_HOME=")]
-    return expanduser(given[0] if given else "~/.brain")
 
 
 def missing_program(command: str) -> str:

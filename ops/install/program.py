@@ -35,6 +35,16 @@ def environment(home: Home) -> dict[str, str]:
     return found
 
 
+def home_of(line: str) -> str:
+    """Return the home for which a line from ``shell_line`` runs ``brain``."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = []
+    given = [word.partition("=")[2] for word in words if word.startswith("BRAIN_HOME=")]
+    return os.path.expanduser(given[0] if given else "~/.brain")
+
+
 def agent_command(home: Home) -> str:
     """Return what an agent's shell runs as ``brain`` on this home, whatever its PATH.
 

@@ -171,7 +171,7 @@ def _push(
         mine = Machine(state.device, only_machine)
         shared = [each for each in config.collections.values() if each.share]
         unshared = _withdraw(server, {each.name for each in shared}, mine)
-        grantees, wrong = _grantees(server, shared)
+        grantees, unknown = _grantees(server, shared)
         space = _space(index, server, config)
         found = [
             _push_collection(index, server, each, grantees[each.name], mine, space, progress)
@@ -180,9 +180,9 @@ def _push(
         ]
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
-        # Last: one name must not keep the other collections from the team.
-        if wrong is not None:
-            raise wrong
+        # Raised last, so that the other collections are pushed.
+        if unknown is not None:
+            raise unknown
         return {
             "member": connections.me(server),
             "collections": [each._asdict() for each in found],
@@ -207,21 +207,26 @@ def forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]
 def _grantees(
     server: psycopg.Connection[Any], shared: Sequence[Collection]
 ) -> tuple[dict[str, list[tuple[str, str]]], BadInput | None]:
-    """Return who may see each collection: (kind, name). One with a name of nobody is left out, and is the error."""
+    """Return (kind, name) of those who may see each collection, and the first error.
+
+    A collection is left out if one of its names is neither a member nor a group.
+    """
     members = {name for (name,) in server.execute("SELECT name FROM members")}
     groups = {name for (name,) in server.execute("SELECT DISTINCT name FROM groups")}
     found: dict[str, list[tuple[str, str]]] = {}
-    wrong: BadInput | None = None
+    error: BadInput | None = None
     for each in shared:
         unknown = [name for name in each.share if name != TEAM and name not in members | groups]
         if unknown:
-            told = f"collection {each.name!r} was not pushed: share: {unknown[0]!r} is neither a member nor a group"
-            wrong = BadInput(told, "brain team members lists both")
+            error = error or BadInput(
+                f"collection {each.name!r} was not pushed: share: {unknown[0]!r} is neither a member nor a group",
+                "brain team members lists both",
+            )
             continue
         found[each.name] = [
             (TEAM, TEAM) if name == TEAM else ("member" if name in members else "group", name) for name in each.share
         ]
-    return found, wrong
+    return found, error
 
 
 class _Space(NamedTuple):

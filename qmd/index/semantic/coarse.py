@@ -28,7 +28,7 @@ LEAST = 50_000
 _LISTS, _DRAWN = 2048, 32
 # Centres are made from one vector of so many, or fewer: neighbours are of one text.
 _APART = 4
-# A table is made anew once there are so many times the vectors that its centres were found among.
+# Centres are found again once the space has so many times the vectors that they were found among.
 _OUTGROWN = 4
 # A centre of fewer texts would show what one of them was after it is forgotten.
 _FEWEST = 8
@@ -132,7 +132,7 @@ def keep(connection: apsw.Connection, space: Space, least: int = LEAST, late: An
     from qmd.index.store import Transaction
 
     last, vectors = _state(connection, space), count(connection, space)
-    if last is not None and is_whole(last) and vectors > _OUTGROWN * -last:
+    if last is not None and 0 < _OUTGROWN * -last < vectors:
         last = None
     if last is None:
         if vectors < least:

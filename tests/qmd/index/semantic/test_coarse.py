@@ -282,7 +282,7 @@ def test_no_centre_shows_the_vector_of_a_text_with_many_alike_chunks(tmp_path: P
     assert likeness.max() < 0.9
 
 
-def test_a_table_is_made_anew_once_its_space_has_four_times_the_vectors(tmp_path: Path) -> None:
+def test_lists_are_found_again_once_a_space_has_four_times_the_vectors(tmp_path: Path) -> None:
     connection, _ = indexed(tmp_path, notes(1))
     space = made(connection)
     found = rows(10_000, 3)
