@@ -185,9 +185,9 @@ def _report(error: BaseException, argv: list[str]) -> int:
     before_dashes = argv[: argv.index("--")] if "--" in argv else argv
     if "--json" in before_dashes and _is_written(failure.envelope()):
         return failure.code
-    message, fix = _shown([failure.message, failure.fix])
+    message, fix = (each.replace("\n", " ") for each in _shown([failure.message, failure.fix]))
     try:
-        sys.stderr.write("brain: " + message.replace("\n", " ") + "\n" + (f"fix: {fix}\n" if fix else ""))
+        sys.stderr.write(f"brain: {message}\n" + (f"fix: {fix}\n" if fix else ""))
     except OSError:
         return failure.code  # nothing can be written; the exit code still reports the failure
     return failure.code

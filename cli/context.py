@@ -6,11 +6,11 @@ import os
 import sys
 
 from core.home import Home, resolve
-from core.text import printable, printable_value
+from core.text import printable, printable_value, unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 SURFACES = ("terminal", "claude-code", "mcp", "hook", "launchd")
@@ -67,6 +67,11 @@ def write(text: str) -> None:
     write_styled(printable(text))
 
 
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to stdout, each as one line of text: no name or title in it can pass for another of ours."""
+    write("".join(f"{unbroken(line).rstrip()}\n" for line in lines))
+
+
 def write_styled(text: str) -> None:
     """Write text with escape sequences of ours as it is; what others wrote in it is printable already."""
     sys.stdout.write(text)
@@ -75,4 +80,4 @@ def write_styled(text: str) -> None:
 
 def warn(text: str) -> None:
     """Write one printable line to stderr."""
-    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.write(unbroken(text) + "\n")

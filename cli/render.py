@@ -10,7 +10,7 @@ import os
 import sys
 
 from cli.context import Context, write, write_styled
-from core.text import printable
+from core.text import unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def show(context: Context, lines: Iterable[Line], *, cut: bool = False) -> None:
     """Print the lines; ``cut`` shortens each to the terminal's width instead of letting it wrap."""
     columns = width() if cut else None
     # A line is one line: no text in it may begin another and pass for one of ours.
-    clean = [[(" ".join(printable(text).splitlines()), style) for text, style in line] for line in lines]
+    clean = [[(unbroken(text), style) for text, style in line] for line in lines]
     if columns is not None:
         clean = [_shortened(line, columns) for line in clean]
     if context.rich:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, write
+from cli.context import Context, write, write_lines
 from cli.spec import Args, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK
@@ -62,5 +62,5 @@ def report(
     elif text is not None:
         write(text)
     else:
-        write("\n".join([*lines(envelope), *behind(envelope["freshness"], "brain index")]) + "\n")
+        write_lines([*lines(envelope), *behind(envelope["freshness"], "brain index")])
     return NO_RESULTS if "error" in envelope else OK

@@ -154,6 +154,11 @@ def printable(text: str) -> str:
     return hidden.sub(lambda found: found[1] or (" " if found[0] in "\u2028\u2029" else ""), text)
 
 
+def unbroken(text: str) -> str:
+    """Return ``text`` printable and on one line, with its spaces: no part of it can begin a line of its own."""
+    return text if text.isascii() and text.isprintable() else " ".join(printable(text).splitlines())
+
+
 def printable_value(value: Any, name: str = "") -> Any:
     """Return ``value`` (JSON-like, at key ``name``) with every text in it printable, but for `NAMES`, which stay exact.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.context import Context, shown, write
+from cli.context import Context, shown, write_lines
 from cli.render import table
 from cli.spec import Args, Command, Option
 from core.counting import counted
 from core.errors import BadInput
-from core.text import one_line, printable
+from core.text import one_line
 from runtime.explaining.corpus import line as distilled
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line).rstrip() for line in _lines(shown(found))) + "\n")
+        write_lines(_lines(shown(found)))
     return 0
 
 
@@ -76,7 +76,7 @@ def _hit(args: Args, context: Context) -> int:
     else:
         from cli.ask.explain_hit import lines
 
-        write("\n".join(printable(line).rstrip() for line in lines(shown(found))) + "\n")
+        write_lines(lines(shown(found)))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, shown, write
+from cli.context import Context, shown, write_lines
 from cli.spec import Args, Command
 from core import clock, config
 from core.errors import OK, BadInput
@@ -26,7 +26,6 @@ def run(args: Args, context: Context) -> int:
         raise BadInput("brain trace takes one hit", 'brain ask "…" lists hits and their docids')
     import apsw
 
-    from core.text import printable
     from qmd.index.store import open_index, translate
     from runtime.explaining.trace import lines, trace
 
@@ -40,5 +39,5 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line) for line in lines(shown(found))) + "\n")
+        write_lines(lines(shown(found)))
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cli.context import Context, shown, warn, write
+from cli.context import Context, shown, warn, write, write_lines
 from cli.spec import Args, Command, Option, whole
 from core import config
 from core.errors import NO_RESULTS, OK, BadInput
@@ -54,7 +54,7 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Print decisions, then evidence; 67 where there is neither."""
-    from core.text import printable, printable_value
+    from core.text import printable_value
     from runtime.explaining.why import why
 
     if args.settle or args.keep:
@@ -69,7 +69,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope, is_clean=True)
     else:
-        write("\n".join(printable(line).rstrip() for line in _lines(printable_value(envelope))) + "\n")
+        write_lines(_lines(printable_value(envelope)))
     return NO_RESULTS if "error" in envelope else OK
 
 
@@ -157,7 +157,7 @@ def _conflicts(args: Args, context: Context) -> int:
         if not gone.isdisjoint(_key_of(side) for side in own["sides"]):
             write(f"{each['id']}  {number} of {len(found)}: settled with an earlier one\n\n")
             continue
-        write("\n".join(_conflict(each, number, len(found))) + "\n")
+        write_lines(_conflict(each, number, len(found)))
         if asks and not _ask(context, own, gone):
             break
     if not asks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, shown, write
+from cli.context import Context, shown, write_lines
 from cli.spec import Args, Command, Option
 from core.errors import OK
 
@@ -47,7 +47,6 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Examine; 1 where there are findings."""
     from cli.progress import Bar
-    from core.text import printable
     from ops.checks import doctor, reporting
 
     with Bar() as bar:
@@ -65,7 +64,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(found)
     else:
-        write("\n".join(printable(line) for line in _lines(shown(found))) + "\n")
+        write_lines(_lines(shown(found)))
     return OK if found["healthy"] else _FINDINGS
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.context import Context, shown, write
+from cli.context import Context, shown, write_lines
 from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
@@ -158,9 +158,7 @@ def run(args: Args, context: Context) -> int:
     if args.json:
         context.emit(envelope)
     else:
-        from core.text import printable
-
-        write("".join(f"{printable(line)}\n" for line in _lines(verb, shown(envelope))))
+        write_lines(_lines(verb, shown(envelope)))
     return OK
 
 
