@@ -10,9 +10,9 @@ from cli.spec import Args, Command, Option, whole
 from core import clock, config
 from core.errors import OK, BadInput
 from core.text import printable_value
-from qmd.index.store import open_index
 from runtime.asking.documents import resolve
 from runtime.asking.envelope import uri_of
+from runtime.asking.own_index import open_own
 from runtime.asking.withholding import AGENTS
 from runtime.explaining import show
 
@@ -55,7 +55,7 @@ def run(args: Args, context: Context) -> int:
     agent = context.surface in AGENTS
     settings = config.load(context.home)
     reference = args.words[0]
-    connection = open_index(context.home.index)
+    connection = open_own(context.home, settings)
     try:
         if args.open:
             row = show.open_in_editor(connection, settings, reference, context.environ, args.line or 0)

@@ -26,12 +26,14 @@ def run(args: Args, context: Context) -> int:
         raise BadInput("brain trace takes one hit", 'brain ask "…" lists hits and their docids')
     import apsw
 
-    from qmd.index.store import open_index, translate
+    from qmd.index.store import translate
+    from runtime.asking.own_index import open_own
     from runtime.explaining.trace import lines, trace
 
-    connection = open_index(context.home.index)
+    settings = config.load(context.home)
+    connection = open_own(context.home, settings)
     try:
-        found = trace(context.home, config.load(context.home), connection, args.words[0], now=clock.now())
+        found = trace(context.home, settings, connection, args.words[0], now=clock.now())
     except apsw.Error as error:
         raise translate(error, context.home.index) from error
     finally:

@@ -7,6 +7,7 @@ from core.errors import BrainError, DiskFull, EngineMissing, EngineTimeout, Inte
 # What the triggers and functions of a space raise.
 OLDER_POLICY, FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE = "BR001", "BR002", "BR003", "BR004"
 LATE = "the team's server did not answer in time"
+AGAIN = "run the command again, or look at the server: brain doctor"
 _CERTIFICATES = "sslrootcert=FILE in the DSN names who signed it, sslrootcert=system the public ones: docs/team.md"
 
 # (States, words of libpq and of the server, our error, what the server does, fix), the first that fits. The states:
@@ -123,7 +124,7 @@ _KNOWN: tuple[tuple[tuple[str, ...], tuple[str, ...], type[BrainError], str, str
 
 def late() -> EngineTimeout:
     """Return the error for a statement that took too long."""
-    return EngineTimeout(LATE, "run the command again, or look at the server: brain doctor")
+    return EngineTimeout(LATE, AGAIN)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -147,7 +148,7 @@ def translated(error: BaseException) -> BaseException:
     if state == OLDER_POLICY:
         return Refused(f"the space refuses the push: {said}", "update Brain, then: brain index; brain team push")
     if state in (FORGOTTEN, NOT_ALLOWED, NOT_POSSIBLE):
-        return Refused(said)
+        return Refused(said, "brain team members lists members, admins and groups" if state != FORGOTTEN else AGAIN)
     if isinstance(error, errors.InsufficientPrivilege):
         return Refused(f"the team's server refuses: {said or 'permission denied'}", "brain team status")
     if isinstance(error, errors.CheckViolation):

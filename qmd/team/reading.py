@@ -57,7 +57,11 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 
 
 class Away(EngineMissing):
-    """The team's store gives no answer: the user's own documents have to do."""
+    """The team's store gives no answer: the user's own documents have to do. Its exit code is that of the cause."""
+
+    def __init__(self, cause: BrainError) -> None:
+        super().__init__(cause.message, cause.fix or failures.AGAIN)
+        self.code, self.error = cause.code, cause.error
 
 
 class Unit:
@@ -117,7 +121,7 @@ class TeamStore:
         try:
             return self.read_rows(query, *values)
         except BrainError as error:
-            raise Away(error.message, error.fix) from None
+            raise Away(error) from None
 
     def begin(self, task: Callable[[], None]) -> Callable[[], None]:
         """Begin a task that calls ``read_rows``; what is returned waits for the end of the task."""
@@ -127,7 +131,7 @@ class TeamStore:
             try:
                 begun.wait(min(self.until - time.monotonic(), threading.TIMEOUT_MAX), failures.LATE)
             except BrainError as error:
-                raise Away(error.message, error.fix) from None
+                raise Away(error) from None
 
         return wait
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from core.errors import EngineMissing
-from runtime.asking import team
+from runtime.asking import own_index, team
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,6 +122,7 @@ class OpenIndex:
 
 
 def _state(home: Home, config: Config) -> tuple[object, ...]:
+    own_index.ensure(home, config)
     found = []
     for path in (home.index, config.path):
         try:

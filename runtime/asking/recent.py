@@ -16,6 +16,7 @@ from qmd.index import catalogue
 from qmd.index.store import open_index
 from runtime.asking import absence, documents, envelope
 from runtime.asking.envelope import Freshness, as_shown
+from runtime.asking.own_index import open_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def recent(
     quota. What other members of a team share is listed as well, unless only the user's ``own`` documents are asked for.
     Raises EngineMissing, and BadInput for an unknown collection.
     """
-    connection = open_index(home.index)
+    connection = open_own(home, config)
     try:
         wanted = _known(connection, config, collections)
         started = time.perf_counter()

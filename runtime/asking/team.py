@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from core import clock
-from core.errors import BrainError
+from core.errors import BrainError, EngineMissing, EngineTimeout
 from core.processes.within import Begun
 from qmd.index.catalogue import Filters
 from qmd.index.terms import Analyzer
@@ -21,6 +21,7 @@ from qmd.team import overlay
 from qmd.team.connection import open_reader
 from qmd.team.failures import LATE
 from qmd.team.reading import Away, TeamStore
+from runtime.asking import own_index
 from runtime.asking.ask import Asker
 from runtime.asking.envelope import DOCID_DIGITS, TEAM
 
@@ -78,7 +79,7 @@ class Team:
         self.engine, self._known = engine, known
         self._opening: Begun[tuple[BoundedConnection, str]] | None = None
         self._store: TeamStore | None = None
-        self._failed: tuple[float, str] = (float("-inf"), "")
+        self._failed: tuple[float, BrainError] = (float("-inf"), EngineTimeout(LATE))
 
     @property
     def is_open(self) -> bool:
@@ -96,12 +97,12 @@ class Team:
         self.begin(left)
         if self._store is None:
             if self._opening is None:
-                raise Away(self._failed[1], "brain team status")
+                raise Away(self._failed[1])
             try:
                 connection, member = self._opening.wait(left, LATE)
             except BrainError as error:
-                self.drop(error.message)
-                raise Away(error.message, error.fix) from None
+                self.drop(error)
+                raise Away(error) from None
             self._opening = None
             self._store = TeamStore(
                 connection, analyzer, without=member, evidence=self.engine.evidence, known=self._known
@@ -110,9 +111,9 @@ class Team:
         self._store.ask_until(until)
         return self._store
 
-    def drop(self, why: str = "") -> None:
+    def drop(self, why: BrainError | None = None) -> None:
         """Close the connection; ``why`` it failed."""
-        if why:
+        if why is not None:
             self._failed = (time.monotonic(), why)
         store, self._store = self._store, None
         opening, self._opening = self._opening, None
@@ -135,6 +136,7 @@ class TeamAsker(Asker):
 
     def __enter__(self) -> Asker:
         assert self.config.engine is not None
+        own_index.ensure(self.home, self.config)
         self._team, self._stores = Team(self.config.engine, self.config.collections), []
         self._team.begin(patience(self._timeout_s))
         return super().__enter__()
@@ -172,8 +174,9 @@ class TeamAsker(Asker):
                 self._stores = [self._team.store(analyzer, until)]
                 return self._stated(super().ask(question, request))
             except Exception as error:  # noqa: BLE001  # whatever the server sent, the user's own documents answer
-                missing = as_away(error).message
-                self._team.drop("" if attempts else missing)
+                away = as_away(error)
+                missing = away.message
+                self._team.drop(None if attempts else away)
         self._stores = []
         given, request.timeout_s = request.timeout_s, max(_LEAST_S, timeout_s - (time.monotonic() - started))
         try:
@@ -210,7 +213,7 @@ def as_away(error: Exception) -> Away:
         return error
     if isinstance(error, BrainError):
         raise error
-    return Away(f"the team's server sent what cannot be read: {type(error).__name__}", "brain doctor")
+    return Away(EngineMissing(f"the team's server sent what cannot be read: {type(error).__name__}", "brain doctor"))
 
 
 @contextmanager

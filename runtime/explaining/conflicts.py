@@ -20,8 +20,8 @@ from core.errors import EngineMissing
 from core.files import read_or_none
 from qmd.index.actions import history, table
 from qmd.index.actions.action import DECISION
-from qmd.index.store import open_index
 from runtime.asking.envelope import uri, uri_of
+from runtime.asking.own_index import open_own
 from runtime.capture import entries
 from runtime.distill.words import stem, words
 from runtime.explaining.activity import is_of
@@ -243,7 +243,7 @@ def _of_sessions(home: Home, config: Config) -> tuple[list[_Claim], dict[str, An
     theirs: dict[int, Hit] = {}
     shared: dict[str, Any] = {}
     try:
-        connection = open_index(home.index)
+        connection = open_own(home, config)
     except EngineMissing as error:
         # Notes are files.
         return [], {"fresh": False, "missing": error.message} if config.engine is not None else {}

@@ -19,6 +19,7 @@ from qmd.search.search import Searcher
 from runtime.asking.chronology import date_boost
 from runtime.asking.documents import NotFound, Row, resolve
 from runtime.asking.envelope import SCHEME, docid, uri_of
+from runtime.asking.own_index import open_own
 from runtime.asking.request import DEFAULT_LIMIT, Request, echoed, validate
 from runtime.explaining.fate import SUFFIX, Fate, fate
 from runtime.explaining.show import text_of
@@ -45,7 +46,7 @@ def explain(home: Home, config: Config, reference: str, question: str) -> dict[s
     then names the file and all its documents. Raises BadQuery, EngineMissing, and BadInput for an ambiguous reference.
     """
     question = validate(question, literal=True)
-    connection = store.open_index(home.index)
+    connection = open_own(home, config)
     try:
         became: Fate | None = None
         try:

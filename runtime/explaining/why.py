@@ -24,10 +24,11 @@ from core.text import one_line
 from qmd.index import catalogue
 from qmd.index.actions.reading import split_citations
 from qmd.index.catalogue import Filters
-from qmd.index.store import open_index, translate
+from qmd.index.store import translate
 from qmd.search.search import Searcher
 from runtime.asking import absence
 from runtime.asking.envelope import SCHEME, Freshness, as_shown, entry
+from runtime.asking.own_index import open_own
 from runtime.asking.request import echoed, project_glob, validate
 from runtime.distill.distillate import SECTIONS, WORDS
 from runtime.distill.transcript import TURN
@@ -97,7 +98,7 @@ def why(home: Home, config: Config, topic: str, *, project: str = "", limit: int
     if project:
         fields = (("project", "GLOB", project_glob(project)),)
     now = clock.now()
-    connection = open_index(home.index)
+    connection = open_own(home, config)
     try:
         searcher = Searcher(connection)
         noted = config.trusting("note")

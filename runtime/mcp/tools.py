@@ -20,9 +20,10 @@ from core.config import load
 from core.errors import INTERNAL, BadInput, BrainError, Internal
 from core.redaction import shown, shown_value
 from core.text import printable_value
-from qmd.index.store import damaged, open_index, translate
+from qmd.index.store import damaged, translate
 from qmd.mcp.server import Tool
 from runtime.asking import withholding
+from runtime.asking.own_index import open_own
 from runtime.asking.request import MAX_CHARACTERS
 from runtime.capture.inbox import TEXT_LIMIT, TYPES
 from runtime.dates.day_option import parse_day
@@ -180,10 +181,11 @@ def _get(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str
 
     line = _between(given.get("line", 0), 0, 10**9)
     context = _between(given["context"], 0, _MOST_CONTEXT)
-    with contextlib.closing(open_index(home.index)) as connection:
+    config = load(home)
+    with contextlib.closing(open_own(home, config)) as connection:
         return show(
             connection,
-            load(home),
+            config,
             given["hit"],
             now=clock.now(),
             line=line,
@@ -196,8 +198,9 @@ def _get(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str
 def _trace(home: Home, given: dict[str, Any], _fields: dict[str, Any]) -> dict[str, Any]:
     from runtime.explaining.trace import trace
 
-    with contextlib.closing(open_index(home.index)) as connection:
-        return trace(home, load(home), connection, given["hit"], now=clock.now())
+    config = load(home)
+    with contextlib.closing(open_own(home, config)) as connection:
+        return trace(home, config, connection, given["hit"], now=clock.now())
 
 
 def _why(home: Home, given: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

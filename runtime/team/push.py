@@ -112,6 +112,9 @@ def push(
         state.save()
         index = open_index(home.index)
         try:
+            if index.execute("SELECT 1 FROM brain_state WHERE key = 'complete'").get is None:
+                # What an index that was just made lacks is not gone.
+                raise EngineMissing("nothing was pushed: no index run has ended yet", "brain index; brain team push")
             spaces.load(index) if spaces.listed(index) else None
             for attempt in range(_ATTEMPTS):
                 try:

@@ -11,9 +11,10 @@ from core import clock
 from core.redaction import shown_value
 from core.text import printable_value
 from qmd.index.actions import table
-from qmd.index.store import open_index, translate
+from qmd.index.store import translate
 from runtime.asking import absence
 from runtime.asking.envelope import Freshness, age, uri, uri_of
+from runtime.asking.own_index import open_own
 from runtime.asking.request import project_glob
 from runtime.validity import CONTRADICTED
 
@@ -147,7 +148,7 @@ def answer(
     what a team shares about these words takes part, and ``freshness.team`` says so. Raises EngineMissing, and what
     SQLite's failures are translated into.
     """
-    connection = open_index(home.index)
+    connection = open_own(home, config)
     try:
         scope = Scope(home, config, connection, clock.now())
         shared: dict[str, Any] = {}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from core.redaction import shown_value
 from core.text import printable_value
 from qmd.index import catalogue
-from qmd.index.store import open_index
 from runtime.asking.documents import resolve
 from runtime.asking.envelope import SCHEME, uri, uri_of
+from runtime.asking.own_index import open_own
 from runtime.distill.distillate import DISTILLED
 from runtime.explaining import reading
 from runtime.explaining.show import show
@@ -34,7 +34,7 @@ _TYPED = frozenset(("user", "task", "teammate"))
 def view(visit: Visit) -> Page:
     """Show the piece of a document that has the line ``line``, or that begins at the line ``from``."""
     line = visit.number("line", 0, _MOST_LINES)
-    with closing(open_index(visit.home.index)) as connection:
+    with closing(open_own(visit.home, visit.config)) as connection:
         envelope = show(
             connection,
             visit.config,
@@ -118,7 +118,7 @@ class _Html:
 def trace_view(visit: Visit) -> Page:
     """Follow a document to its raw record."""
     line = visit.number("line", 0, _MOST_LINES)
-    with closing(open_index(visit.home.index)) as connection:
+    with closing(open_own(visit.home, visit.config)) as connection:
         # The end of a path may look like a line: the document is resolved first.
         row = resolve(connection, visit.config, visit.path["reference"])
         reference = uri_of(row) + (f":{line}" if line or row.line else "")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from core.config import load
-from core.errors import EngineMissing
+from core.errors import BrainError, EngineMissing
 from qmd.index.store import open_index
 from runtime.explaining.show import show
 from runtime.mcp.tools import TOOLS, call
 from tests.runtime.asking.test_team import Team, team
 from tests.runtime.team.proxy import Proxy
+from tests.runtime.two_members import NOWHERE
 from tests.web.site import Browser
 
 __all__ = ["team"]
@@ -118,3 +119,19 @@ def test_a_document_of_the_team_is_missed_in_time_and_an_own_one_is_shown(
 
     assert 4 < _moments(team, monkeypatch, range(_MOST), act) < _MOST
     index.close()
+
+
+def test_a_document_of_a_server_that_does_not_answer_has_the_code_and_the_fix_of_the_failure(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = Proxy(team.space.server.socket / ".s.PGSQL.5432", answers=1)
+    hanging = f"{team.space.dsn('bob', '127.0.0.1', proxy.port)}&sslmode=disable&gssencmode=disable"
+    index = open_index(team.home.index)
+    for dsn, code in ((hanging, 66), (NOWHERE.dsn, 65)):
+        monkeypatch.setenv("BRAIN_ENGINE", f"{dsn}#{team.space.name}")
+        with pytest.raises(BrainError) as raised:
+            show(index, load(team.home), "team://mira/brain/a.md", now=0)
+        assert raised.value.code == code
+        assert raised.value.fix
+    index.close()
+    proxy.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from bench.postgres import Server, Space
 from core.config import FILE
 from core.home import Home
+from qmd.index.store import mark_complete, open_index
 from tests.runtime.index_fixture import Shelf
 
 Homes = Callable[..., Shelf]
@@ -38,6 +40,9 @@ def member(space: Space, tmp_path: Path, places: list[Path]) -> Homes:
         engine = f"engine: {{kind: postgres, dsn: '{dsn or space.dsn(name)}', space: {space.name}}}\n"
         Path(home.path(FILE)).write_text(f"collections:\n{collections}{engine}")
         os.chmod(home.path(FILE), 0o600)
-        return Shelf(home)
+        shelf = Shelf(home)
+        with closing(open_index(home.index, write=True)) as index:
+            mark_complete(index, shelf.config)
+        return shelf
 
     return make
