@@ -7,7 +7,7 @@ from cli.spec import Args, Command, Option, file_path
 from core import config
 from core.counting import counted
 from core.engine import POSTGRES, VARIABLE, Engine, is_dsn, is_space
-from core.errors import OK, BadInput
+from core.errors import OK, BadInput, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ COMMAND = Command(
             options=(
                 *_PLACE,
                 Option("--password-file", metavar="FILE", convert=file_path, help="a file with the password alone"),
+                Option("--replace", help="take the place of another member or space, where what you shared stays"),
             ),
             examples=("brain team join --dsn postgresql://mira@db.example.com/brain --space platform",),
         ),
@@ -189,20 +190,30 @@ def _init(args: Args, context: Context) -> dict[str, Any]:
 
 def _join(args: Args, context: Context) -> dict[str, Any]:
     from qmd.team import connection
-    from runtime.team import passwords, settings
+    from runtime.team import passwords, settings, state
     from runtime.team.push import CONNECT_S
 
-    engine = _engine(args, context)
+    engine, loaded = _engine(args, context), config.load(context.home)
     # Members whose documents never advise stay so.
-    engine.evidence = tuple(config.load(context.home).section("engine").get("evidence") or ())
+    engine.evidence = tuple(loaded.section("engine").get("evidence") or ())
+    is_written = not context.environ.get(VARIABLE)
+    before = settings.replaced(loaded, engine) if is_written else None
+    if before is not None and not args.replace:
+        raise Refused(
+            f"this memory is joined with {settings.described(before)} already",
+            "brain team leave --yes removes what you shared there; brain team join --replace … leaves it there",
+        )
     kept = ""
     if args.password_file:
         kept = passwords.store(engine, _first_line(args.password_file))
     with connection.closing(connection.open_writer(engine, CONNECT_S)) as server:
         member = connection.me(server)
     context.home.make()
-    written = "" if context.environ.get(VARIABLE) else settings.put(context.home, engine)
-    return {"space": engine.space, "member": member, "configuration": written, "kept": kept}
+    written = settings.put(context.home, engine) if is_written else ""
+    found = {"space": engine.space, "member": member, "configuration": written, "kept": kept}
+    if before is None:
+        return found
+    return {**found, "replaced": settings.described(before), "not_forgotten": state.begin_again(context.home)}
 
 
 def _first_line(path: str) -> str:
@@ -244,16 +255,22 @@ def _members(args: Args, context: Context) -> dict[str, Any]:
     engine = required(loaded)
     if args.pgpass and (len(args.add) != 1 or args.group):
         raise BadInput("--pgpass is for the password of one added member", "brain team members --help")
+    if args.admin and (not args.add or args.group):
+        raise BadInput("--admin is for members that are added", "brain team members --add NAME --admin")
+    if args.group and not (args.add or args.remove):
+        raise BadInput("--group needs --add or --remove", f"brain team members --group {args.group} --add NAME")
 
     def act(server: Any) -> dict[str, Any]:
         done: dict[str, Any] = {}
+        if args.add or args.remove:
+            members.require_admin(server)
         if args.group:
             done |= members.change_group(server, args.group, args.add, args.remove)
         else:
-            done["changed"] = [
-                *(members.add(engine, server, name, admin=args.admin, pgpass=args.pgpass or "") for name in args.add),
-                *(members.remove(server, name) for name in args.remove),
-            ]
+            with server.transaction():
+                pgpass = args.pgpass or ""
+                added = [members.add(engine, server, name, admin=args.admin, pgpass=pgpass) for name in args.add]
+            done["changed"] = added + [members.remove(server, name) for name in args.remove]
         return done | members.listed(server)
 
     return members.with_server(loaded, act)
@@ -340,6 +357,10 @@ def _lines(verb: str, done: dict[str, Any]) -> Iterator[str]:
             yield f"{done['configuration']} names it; `share:` of a collection says who sees it"
         if done["kept"]:
             yield f"the password is in {done['kept']}"
+        if "replaced" in done:
+            yield f"before, it was {done['replaced']}: what you shared there stays, and is seen as before"
+            if done["not_forgotten"]:
+                yield f"  with {counted(done['not_forgotten'], 'document')} that you forgot here since"
     elif verb == "leave":
         what = counted(done["documents"], "document")
         yield (

@@ -92,10 +92,14 @@ def options(engine: Engine) -> dict[str, Any]:
     return found
 
 
+def member(engine: Engine) -> str:
+    """Return the role that an engine's DSN logs in as."""
+    return engine.member or str(options(engine).get("user") or os.environ.get("PGUSER") or getpass.getuser())
+
+
 def place(engine: Engine) -> tuple[str, str, str, str]:
     """Return (host, port, database, user) as a pgpass file names them."""
-    found = options(engine)
-    user = engine.member or str(found.get("user") or os.environ.get("PGUSER") or getpass.getuser())
+    found, user = options(engine), member(engine)
     host = str(found.get("host") or found.get("hostaddr") or "localhost")
     return host, str(found.get("port") or 5432), str(found.get("dbname") or user), user
 

@@ -354,6 +354,24 @@ def share(
     return agreed
 
 
+def narrow(
+    connection: psycopg.Connection[Any], collection: str, device: str, grantees: Sequence[tuple[str, str]]
+) -> None:
+    """Take an own collection from those whom one machine no longer names: it names at most (kind, name) from now on.
+
+    Nobody sees more than before. Nothing is changed if the machine takes no part in the unit.
+    """
+    row = connection.execute(
+        "SELECT u.id, m.share, m.trust FROM units u JOIN machines m ON m.unit = u.id"
+        " WHERE u.owner = session_user AND u.collection = %s AND m.device = %s",
+        (collection, device),
+    ).fetchone()
+    if row is not None:
+        unit, said, trust = row
+        named = [f"{kind}:{name}" for kind, name in grantees]
+        share(connection, unit, device, agree([(said, trust), (named, trust)]).grantees, trust)
+
+
 class Agreed(NamedTuple):
     """What the machines of a member agree on: who sees a collection, (kind, name), and what its hits are called."""
 

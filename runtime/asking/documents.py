@@ -83,7 +83,7 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     line. What the index lacks is looked up in the team's store: a docid, or ``team://owner/collection/path``.
     Raises NotFound (with near names), Ambiguous if several documents match, EngineMissing if the team's server fails.
     """
-    text = reference.strip().strip("\"'")
+    text = own_name(config, reference.strip().strip("\"'"))
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -105,6 +105,16 @@ def resolve(connection: apsw.Connection, config: Config, reference: str) -> Row:
     near = _near(connection, name)
     fix = f"did you mean {near[0]}?" if near else 'brain ask "…" lists documents and their docids'
     raise NotFound(f"no document {reference!r} in the index", fix, near)
+
+
+def own_name(config: Config, name: str) -> str:
+    """Return ``qmd://…`` for a ``team://…`` of the user's own; any other name as it is."""
+    owner, _, rest = name.removeprefix(TEAM).partition("/")
+    if config.engine is None or not name.startswith(TEAM):
+        return name
+    from qmd.team import connection
+
+    return f"{SCHEME}{rest}" if owner == connection.member(config.engine) else name
 
 
 def of_team(hit: Hit, config: Config, line: int = 0, text: str | None = None) -> Row:

@@ -8,10 +8,12 @@ import os
 from os.path import join
 from typing import TYPE_CHECKING
 
+from core.errors import Refused
 from core.files import open_regular, read_or_none
 from ingest import forgetting, registry
 from ingest.identity import Meant
 from runtime.asking.documents import Row, Selection, resolve, select
+from runtime.asking.envelope import uri
 from runtime.forgetting.verify_erasure import holds
 
 if TYPE_CHECKING:
@@ -140,6 +142,9 @@ def selected(
     for reference in chosen.references:
         session = [row for row in everything.values() if row.fields.get("session_id") == reference]
         for row in session or [resolve(connection, config, reference)]:
+            if row.owner:
+                there = f"brain forget {uri(row.collection, row.path)}"
+                raise Refused(f"{reference!r} is a document of {row.owner}", f"only {row.owner} can forget it: {there}")
             picked[row.id] = row
     return list(picked.values())
 

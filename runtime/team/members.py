@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from core.engine import TEAM, Engine
-from core.errors import BadInput
+from core.engine import PRIVATE, TEAM, Engine
+from core.errors import BadInput, Refused
 from core.version import REDACTION
 from qmd.team import connection as connections
 from qmd.team import schema
@@ -75,11 +75,22 @@ def listed(server: psycopg.Connection[Any]) -> dict[str, Any]:
     }
 
 
+def require_admin(server: psycopg.Connection[Any]) -> None:
+    """Raise Refused with the names of the admins unless the member is one: only admins change members and groups."""
+    rows = server.execute("SELECT name FROM members WHERE role = 'admin' ORDER BY name").fetchall()
+    admins, member = [name for (name,) in rows], connections.me(server)
+    if member not in admins:
+        raise Refused(
+            f"only an admin changes members and groups, and {member!r} is none", f"ask an admin: {', '.join(admins)}"
+        )
+
+
 def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bool, pgpass: str) -> dict[str, Any]:
     """Let a role be a member; with ``pgpass``, make the role, and write its password there for who is to get it.
 
     Raises BadInput if there is no such role, or there is one that was to be made.
     """
+    _require_free(name)
     exists = server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone() is not None
     if exists == bool(pgpass):
         told = "there is a role of this name" if exists else f"the server has no role {name!r}"
@@ -88,13 +99,18 @@ def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bo
     if pgpass:
         secret = secrets.token_urlsafe(_PASSWORD_BYTES)
         host, port, database, _ = connections.place(engine)
-        passwords.add_line(pgpass, (host, port, database, name), secret)
-        with server.transaction():
+        with passwords.added(pgpass, (host, port, database, name), secret), server.transaction():
             server.execute(_with_password("CREATE ROLE {} LOGIN PASSWORD {}", server, name, secret))
             server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
     else:
         server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
     return {"added": name, "role": "admin" if admin else "member", "pgpass": pgpass}
+
+
+def _require_free(name: str) -> None:
+    """Raise BadInput for a name that means something else in ``share``."""
+    if name in (PRIVATE, TEAM):
+        raise BadInput(f"no member or group is called {name!r}: `share: {name}` means something else", "take another")
 
 
 def remove(server: BoundedConnection, name: str) -> dict[str, Any]:
@@ -110,6 +126,7 @@ def change_group(
     server: psycopg.Connection[Any], group: str, add: Sequence[str], drop: Sequence[str]
 ) -> dict[str, Any]:
     """Put members into a group, which begins with its first member, or take them out."""
+    _require_free(group)
     members = {name for (name,) in server.execute("SELECT name FROM members")}
     for name in (*add, *drop):
         if name not in members:

@@ -44,6 +44,21 @@ def keep_in_keyring(engine: Engine, secret: str) -> bool:
 
 
 @contextlib.contextmanager
+def added(path: str, place: tuple[str, str, str, str], secret: str) -> Iterator[None]:
+    """Keep a password in a pgpass file, and put the file back as it was if the block fails. Raises as ``add_line``."""
+    before = read_or_none(path)
+    add_line(path, place, secret)
+    try:
+        yield
+    except BaseException:
+        if before is None:
+            os.unlink(path)
+        else:
+            write_atomic(path, before)
+        raise
+
+
+@contextlib.contextmanager
 def replaced(engine: Engine, secret: str) -> Iterator[str]:
     """Keep a new password in place of the one that is used, and put the old one back if the block fails.
 

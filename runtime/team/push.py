@@ -175,17 +175,22 @@ def _push(
         shared = [each for each in config.collections.values() if each.share]
         unshared = _withdraw(server, {each.name for each in shared}, mine)
         grantees, unknown = _grantees(server, shared)
+        for name in unknown:
+            writing.narrow(server, name, state.device, grantees[name])
         space = _space(index, server, config)
         found = [
             _push_collection(index, server, each, grantees[each.name], mine, space, progress)
             for each in shared
-            if each.name in grantees
+            if each.name not in unknown
         ]
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
         # Raised last, so that the other collections are pushed.
-        if unknown is not None:
-            raise unknown
+        for collection, name in unknown.items():
+            raise BadInput(
+                f"collection {collection!r} was not pushed: share: {name!r} is neither a member nor a group",
+                "brain team members lists both",
+            )
         return {
             "member": connections.me(server),
             "collections": [each._asdict() for each in found],
@@ -209,27 +214,17 @@ def forget(server: psycopg.Connection[Any], documents: Sequence[tuple[str, str]]
 
 def _grantees(
     server: psycopg.Connection[Any], shared: Sequence[Collection]
-) -> tuple[dict[str, list[tuple[str, str]]], BadInput | None]:
-    """Return (kind, name) of those who may see each collection, and the first error.
+) -> tuple[dict[str, list[tuple[str, str]]], dict[str, str]]:
+    """Return (kind, name) of those who may see each collection, and of some collections a name that is nobody's.
 
-    A collection is left out if one of its names is neither a member nor a group.
+    Nothing of these collections is sent: only who is no longer named stops seeing them.
     """
     members = {name for (name,) in server.execute("SELECT name FROM members")}
     groups = {name for (name,) in server.execute("SELECT DISTINCT name FROM groups")}
-    found: dict[str, list[tuple[str, str]]] = {}
-    error: BadInput | None = None
-    for each in shared:
-        unknown = [name for name in each.share if name != TEAM and name not in members | groups]
-        if unknown:
-            error = error or BadInput(
-                f"collection {each.name!r} was not pushed: share: {unknown[0]!r} is neither a member nor a group",
-                "brain team members lists both",
-            )
-            continue
-        found[each.name] = [
-            (TEAM, TEAM) if name == TEAM else ("member" if name in members else "group", name) for name in each.share
-        ]
-    return found, error
+    kinds = dict.fromkeys(groups, "group") | dict.fromkeys(members, "member") | {TEAM: TEAM}
+    found = {each.name: [(kinds[name], name) for name in each.share if name in kinds] for each in shared}
+    unknown = {each.name: name for each in shared for name in each.share if name not in kinds}
+    return found, unknown
 
 
 class _Space(NamedTuple):

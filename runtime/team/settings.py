@@ -12,8 +12,10 @@ from core.config import FILE, locate
 from core.config_yaml import parse
 from core.errors import BadInput, Refused
 from core.files import write_atomic
+from qmd.team import connection
 
 if TYPE_CHECKING:
+    from core.config import Config
     from core.engine import Engine
     from core.home import Home
 
@@ -47,6 +49,22 @@ def without(text: str) -> str:
         if not inside:
             kept.append(line)
     return "".join(kept)
+
+
+def replaced(config: Config, engine: Engine) -> Engine | None:
+    """Return the engine whose place another one takes: another member, database or space; None if it is the same."""
+    before = config.engine
+    return None if before is None or _identity(before) == _identity(engine) else before
+
+
+def described(engine: Engine) -> str:
+    """Return which space an engine is, where, and as whom, in words without a DSN."""
+    host, _, database, user = connection.place(engine)
+    return f"the space {engine.space!r} at {host}/{database} as {user!r}"
+
+
+def _identity(engine: Engine) -> tuple[str, ...]:
+    return (*connection.place(engine), engine.space)
 
 
 def put(home: Home, engine: Engine | None) -> str:

@@ -55,6 +55,15 @@ def lock(home: Home, wait_s: float = _LOCK_WAIT_S) -> FileLock:
     return FileLock(join(home.state, "team.lock"), wait_s)
 
 
+def begin_again(home: Home) -> int:
+    """Note that this machine has pushed nothing yet, as to another server; return how many documents waited there."""
+    with lock(home):
+        state = State(home)
+        waiting, state.pushed_at, state.forget = len(state.forget), 0, []
+        state.save()
+    return waiting
+
+
 def note_forgotten(home: Home, documents: Iterable[tuple[str, str]]) -> None:
     """Note what the server is still to forget, before it is asked. Raises LockContention, OSError."""
     with lock(home):

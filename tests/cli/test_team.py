@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from bench.postgres import Server, Space
+from core import clock
 from core.config import FILE, load
 from core.home import Home
 from qmd.team import connection
+from runtime.team.state import note_forgotten
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
+from tests.runtime.two_members import PATIENT
 
 _COLLECTIONS = """# mine
 collections:
@@ -209,3 +212,98 @@ def test_the_password_of_a_file_goes_to_where_libpq_reads_it(team: Team, brain: 
     assert (
         own.read_text() == ":".join(each.replace(":", "\\:") for each in connection.place(engine)) + ":secret of mira\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--add", "new"), ("--add", "new", "--pgpass", "FILE"), ("--group", "ops", "--add", "leo"), ("--remove", "leo")],
+)
+def test_a_member_who_is_no_admin_is_told_who_is(team: Team, tmp_path: Path, words: tuple[str, ...]) -> None:
+    team.joined("mira", "leo")
+    file = tmp_path / "new.pgpass"
+    said = team.run("mira", "members", *(str(file) if word == "FILE" else word for word in words), code=71)
+    assert said["message"] == "only an admin changes members and groups, and 'mira' is none"
+    assert said["fix"] == "ask an admin: ada"
+    assert not file.exists()
+
+
+def test_joining_as_another_member_or_elsewhere_is_refused_unless_it_is_asked_for(team: Team) -> None:
+    team.joined("mira", "leo")
+    home = team.home("mira")
+    before = Path(home.path(FILE)).read_text()
+    Shelf(home).put("brain", "a.md", "the amber lamp")
+    team.run("mira", "push")
+    where = ("--dsn", team.place.dsn("leo"), "--space", team.place.name)
+    refused = team.run("mira", "join", *where, code=71)
+    assert (f"{team.place.name!r} at" in refused["message"], "as 'mira'" in refused["message"]) == (True, True)
+    assert "brain team leave --yes" in refused["fix"]
+    assert "--replace" in refused["fix"]
+    assert Path(home.path(FILE)).read_text() == before
+    note_forgotten(home, [("brain", "gone.md")])
+    joined = team.run("mira", "join", *where, "--replace")
+    assert (joined["member"], "as 'mira'" in joined["replaced"], joined["not_forgotten"]) == ("leo", True, 1)
+    status = team.run("mira", "status")
+    assert (status["member"], status["pushed"], status["to_forget"]) == ("leo", None, 0)
+    # The same member in the same space, by another way there.
+    dsn = f"{team.place.dsn('leo')}&sslmode=prefer"
+    assert "replaced" not in team.run("mira", "join", "--dsn", dsn, "--space", team.place.name)
+    assert "sslmode=prefer" in Path(home.path(FILE)).read_text()
+
+
+def test_a_memory_that_never_indexed_anything_has_the_answers_of_the_team(team: Team, brain: Brain) -> None:
+    team.joined("mira", "leo")
+    Shelf(team.home("mira")).put("brain", "a.md", "the amber lamp", date=clock.now() - 60)
+    team.run("mira", "push")
+    uri, env = "team://mira/brain/a.md", {"BRAIN_HOME": team.home("leo").root}
+    assert not Path(team.home("leo").index).exists()
+    for words in (
+        ("show", uri),
+        ("ask", "amber lamp"),
+        ("recent",),
+        ("why", "amber lamp"),
+        ("blame", "a.md"),
+        ("trace", uri),
+    ):
+        Path(team.home("leo").index).unlink(missing_ok=True)
+        done = brain(*words, "--json", env=env, code=PATIENT)
+        assert (done.returncode, uri in done.stdout) == (67, False) if words[0] == "blame" else (0, True), done
+        if words[0] in ("ask", "recent", "why"):
+            assert json.loads(done.stdout)["freshness"]["lexical"]["as_of"] is None
+    assert "No index run has ended yet" in brain("ask", "amber lamp", env=env, code=PATIENT).stdout
+    assert brain("ask", "amber lamp", "--own", env=env).returncode == 65
+
+
+def test_what_an_index_lacks_that_was_just_made_stays_on_the_server(team: Team, brain: Brain) -> None:
+    team.joined("mira", "leo")
+    home = team.home("mira")
+    Shelf(home).put("brain", "a.md", "the amber lamp")
+    team.run("mira", "push")
+    Path(home.index).unlink()
+    assert brain("ask", "anything", env={"BRAIN_HOME": home.root}).returncode == 65
+    assert Path(home.index).exists()
+    assert team.run("mira", "push", code=65)["fix"] == "brain index; brain team push"
+    assert [each["documents"] for each in team.run("leo", "status")["collections"]] == [1]
+
+
+def test_members_are_added_all_or_none_and_a_failure_leaves_no_password(team: Team, tmp_path: Path) -> None:
+    team.joined()
+    assert team.run("ada", "members", "--add", "mira", "--add", "nobody", code=64)["error"] == "bad_input"
+    assert [each["name"] for each in team.run("ada", "members")["members"]] == ["ada"]
+    team.run("ada", "members", "--group", "ops", "--add", "ada")
+    file = tmp_path / "ops.pgpass"
+    assert (
+        "group is called ops" in team.run("ada", "members", "--add", "ops", "--pgpass", str(file), code=71)["message"]
+    )
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--add", "team"), ("--group", "private", "--add", "ada"), ("--group", "ops"), ("--admin",)],
+    ids=" ".join,
+)
+def test_a_name_that_share_reads_otherwise_and_an_option_without_effect_are_refused(
+    team: Team, words: tuple[str, ...]
+) -> None:
+    team.joined()
+    assert team.run("ada", "members", *words, code=64)["fix"]

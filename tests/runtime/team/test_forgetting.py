@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,15 @@ def test_what_was_never_shared_leaves_no_trace_at_the_server(space: Space, membe
     _forget(brain, mira, "private.md")
     with space.superuser() as root:
         assert root.execute("SELECT count(*) FROM tombstones").fetchone() == (0,)
+
+
+def test_only_its_owner_forgets_a_document_and_by_any_of_its_names(space: Space, member: Homes, brain: Brain) -> None:
+    mira, leo = _two(member), member("leo", share={})
+    docid = f"#{hashlib.sha256(Path(mira.home.path('brain', 'goes.md')).read_bytes()).hexdigest()[:6]}"
+    for name in ("team://mira/brain/goes.md", docid):
+        refused = _forget(brain, leo, name, code=71)
+        assert refused["message"] == f"{name!r} is a document of mira"
+        assert refused["fix"] == "only mira can forget it: brain forget qmd://brain/goes.md"
+    assert all("zircon" in seen for seen in _read_back(space).values())
+    _forget(brain, mira, "team://mira/brain/goes.md")
+    assert not any("zircon" in seen for seen in _read_back(space).values())

@@ -354,3 +354,23 @@ def test_hostile_texts_and_names_arrive_as_they_are(space: Space, member: Homes)
         assert leo.execute("SELECT count(*) FROM matching_passages('''東'' <-> ''京''')").fetchone() == (1,)
     assert psycopg.__version__
     assert os.path.exists(mira.home.path("state", "team.json"))
+
+
+def test_whom_share_no_longer_names_sees_nothing_also_if_another_name_is_wrong(space: Space, member: Homes) -> None:
+    mira = member("mira", share={"brain": "[leo, ines]"})
+    mira.put("brain", "a.md", "amber")
+    _push(mira)
+    narrowed = member("mira", share={"brain": "[ines, lio]"})
+    narrowed.put("brain", "b.md", "bronze")
+    with pytest.raises(BadInput, match="'lio' is neither a member nor a group"):
+        _push(narrowed)
+    assert (_paths(space, "leo"), _paths(space, "ines")) == ([], [("mira", "a.md")])
+
+
+def test_a_list_with_a_wrong_name_lets_nobody_in(space: Space, member: Homes) -> None:
+    mira = member("mira", share={"brain": "[leo]"})
+    mira.put("brain", "a.md", "amber")
+    _push(mira)
+    with pytest.raises(BadInput, match="'nobody' is neither"):
+        _push(member("mira", share={"brain": "[leo, ines, nobody]"}))
+    assert (_paths(space, "leo"), _paths(space, "ines")) == ([("mira", "a.md")], [])
