@@ -200,7 +200,7 @@ class Reading(Turns):
         # Outcomes of the best exchanges first, then lines that the others add.
         page.fill([(*line[:4], line[4] * best.get(self.exchange(line[1]), 0.0)) for line in lines], room - _FROM_BEST)
         page.fill(lines, 0)
-        return page.quotes
+        return page.in_order()
 
     def _shares(self) -> dict[int, float]:
         """Return the square of each exchange's share of the best one's points, by the turn that it begins with."""
@@ -294,7 +294,7 @@ class Reading(Turns):
         bare = line.strip()
         if len(bare) < 4 or bare.startswith(("## [", "### reasoning", "```", "|--", "---")):
             return 0.0
-        if not bare[0].isalpha() and bare.isascii() and bare.lower() == bare.upper():
+        if not bare[0].isalpha() and bare.lower() == bare.upper() and (bare.isascii() or not _has_letter(bare)):
             return 0.0  # a time, a rule, brackets: no letter
         turn = self.turn(begin)
         role = self.roles[turn]
@@ -332,10 +332,14 @@ class Reading(Turns):
             factor *= _WEIGH["announcing"]
         if self.in_fence(begin):
             factor *= _WEIGH["code, asked for" if "command" in kinds else "code"]
-        start, end = self.conclusion(turn)
-        if start <= begin < end:
+        if self.ending(begin) >= 0:
             factor *= _WEIGH["end of a reply"]
         return factor
+
+    def ending(self, begin: int) -> int:
+        """Return where the end of a reply begins that has the line at ``begin``, -1 if none has."""
+        start, end = self.conclusion(self.turn(begin))
+        return start if start <= begin < end else -1
 
     def excerpt(self, begin: int, room: int, taken: set[int], stems: Iterable[str]) -> Quote | None:
         """Return the line at ``begin``, of a long one its best sentences, and what it announces; note the lines taken.
@@ -371,21 +375,26 @@ class Reading(Turns):
                 break
             taken.add(following)
             text += "\n" + line
+        if announces and len(text) < _LEAST and "\n" not in text:
+            return None  # what it announces is quoted already, or is no text
         return Quote(who, number, text)
 
 
 class _Page:
     """Quotes as they are chosen, and the ``room`` (characters) that is left for more."""
 
-    __slots__ = ("_kept", "_reading", "_said", "_taken", "quotes", "room")
+    __slots__ = ("_begins", "_kept", "_reading", "_said", "_taken", "quotes", "room")
 
     if TYPE_CHECKING:
         quotes: list[Quote]
+        # Where each quote begins, or the question that it answers.
+        _begins: list[int]
         # The words of each quote.
         _said: list[set[str]]
 
     def __init__(self, reading: Reading, stems: Iterable[str], room: int) -> None:
-        self._reading, self.room, self.quotes, self._said, self._taken = reading, room, [], [], set[int]()
+        self._reading, self.room, self._taken = reading, room, set[int]()
+        self.quotes, self._begins, self._said = [], [], []
         # How much of its weight a word keeps.
         self._kept = dict.fromkeys(stems, 1.0)
 
@@ -401,6 +410,12 @@ class _Page:
                 self._quote(self._latest(line, every))
                 for stem in line[2]:
                     self._kept[stem] *= _AGAIN
+
+    def in_order(self) -> list[Quote]:
+        """Return the quotes, the best first, and with each those of the end of the same reply as they follow there."""
+        groups = [ending if (ending := self._reading.ending(each)) >= 0 else each for each in self._begins]
+        order = sorted(range(len(groups)), key=lambda each: (groups.index(groups[each]), self._begins[each]))
+        return [self.quotes[each] for each in order]
 
     def _latest(self, line: _Line, lines: list[_Line]) -> int:
         """Return where the last of a line and of other ``lines`` begins that say the same: a session revises itself."""
@@ -435,7 +450,12 @@ class _Page:
             if all(len(said & other) <= _ALIKE * min(len(said), len(other)) for other in self._said):
                 self._said.append(said)
                 self.quotes.append(quoted)
+                self._begins.append(begin)
                 self.room -= len(quoted.text) + len(quoted.who) + 3
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _typed(line: str) -> str:

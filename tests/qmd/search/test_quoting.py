@@ -158,6 +158,33 @@ def test_a_line_without_a_letter_is_not_quoted() -> None:
     assert sorted(found) == ["you: Cloning the submodule", "you: fatal: the clone of the submodule failed"]
 
 
+@pytest.mark.parametrize("line", ["─── ═══ │ │", "»» ※ — …"])
+def test_a_drawn_line_is_not_quoted(line: str) -> None:
+    text = HEAD + f"## [1] user\n\nDraw the hook.\n\n## [2] assistant\n\n{line}\n\nThe hook is drawn.\n"
+    found = show(quote(text, Question("the hook"), 600, (len(HEAD), len(text))))
+    assert "The hook is drawn." in found
+    assert line not in found
+
+
+def test_a_heading_is_quoted_with_what_follows_it_or_not_at_all() -> None:
+    long = "The hook fails because jq is not on the PATH when the app starts from the dock, so a whole path fixes it"
+    reply = f"## Hook summary\n\n{long}, {long}.\n\n### Next hook\n\n- Test it.\n"
+    text = HEAD + f"## [1] user\n\nWhat of the hook?\n\n## [2] assistant\n\n{reply}"
+    found = show(quote(text, Question("hook"), 600)).split("\n")
+    assert "agent: ## Hook summary" not in found
+    assert found[found.index("agent: ### Next hook") + 1] == "- Test it."
+
+
+def test_lines_of_one_reply_s_end_are_shown_in_its_order_and_the_best_of_other_turns_first() -> None:
+    reply = "1. The hook is renamed.\n\n2. The other file is new.\n\n3. The hook of the dock is refused.\n"
+    text = SESSION + f"\n## [4] user\n\nAnd then?\n\n## [5] assistant\n\nLet me see the dock.\n\n- Bash: ls\n\n{reply}"
+    found = shown("what of the hook of the dock that is refused", text=text)
+    said = [line.removeprefix("agent: ") for line in found if line.startswith("agent: ")]
+    assert said[0] == "1. The hook is renamed."
+    assert said.index("3. The hook of the dock is refused.") == said.index("2. The other file is new.") + 1
+    assert "Let me see the dock." not in said[:3]
+
+
 def test_a_statement_is_not_repeated_in_other_words() -> None:
     turns = "".join(
         f"## [{number}] assistant\n\n{text}\n\n"
