@@ -213,6 +213,14 @@ def forks() -> Iterator[Forks]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def mcp_forks() -> Iterator[Forks]:
+    """A process like that of ``forks`` for servers of tools: it has imported the SDK, which takes a second."""
+    server = Forks(str(ROOT), "mcp")
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def brain(forks: Forks, program: Brain) -> Brain:
     """Run a command in a process of its own: ``brain("ask", "x", "--json", stdin="", env={}, timeout=60)``.

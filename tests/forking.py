@@ -6,6 +6,7 @@ streams of the command, runs ``brain.entry()`` and exits, as a started program d
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import gc
 import importlib
@@ -22,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 _ROOMS = ("brain", "cli", "core", "evals", "ingest", "ops", "qmd", "runtime")
 # Libraries that start threads or take a second to import; a command that needs one imports it itself.
@@ -42,15 +43,18 @@ _CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tests.forking imp
 
 
 class Forks:
-    """One server; ``run`` may be called by several threads."""
+    """One server; ``run`` and ``start`` may be called by several threads.
 
-    def __init__(self, root: str) -> None:
+    The server has imported the product, and ``libraries`` that most commands do without.
+    """
+
+    def __init__(self, root: str, *libraries: str) -> None:
         self._channel, theirs = socket.socketpair()
         self._environ = _at_start(os.environ)
         self._lock = threading.Lock()
         with theirs:
             self._server = subprocess.Popen(
-                [sys.executable, "-c", _CODE, root, str(theirs.fileno())],
+                [sys.executable, "-c", _CODE, root, str(theirs.fileno()), *libraries],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -74,17 +78,9 @@ class Forks:
         Raises:
             subprocess.TimeoutExpired: The process ran longer, and was killed.
         """
-        pipes = [os.pipe() for _ in range(4)]
-        (theirs_in, ours_in), *outputs = pipes
-        given = [theirs_in, *(write for _, write in outputs)]
-        request = json.dumps([words, dict(environ), cwd, code], default=os.fspath).encode()
-        with self._lock:
-            socket.send_fds(self._channel, [struct.pack("q", len(request))], given)
-            self._channel.sendall(request)
-        for descriptor in given:
-            os.close(descriptor)
-        out, err, status = (read for read, _ in outputs)
-        (pid,) = struct.unpack("i", os.read(status, 4))
+        (theirs_in, ours_in), *outputs = (os.pipe() for _ in range(3))
+        pid, status = self.start(words, [theirs_in, *(write for _, write in outputs)], environ, cwd, code)
+        out, err = (read for read, _ in outputs)
         try:
             printed, complained = _talk(ours_in, stdin.encode(), out, err, time.monotonic() + timeout)
         except TimeoutError:
@@ -98,6 +94,109 @@ class Forks:
                 os.close(descriptor)
         ended_with = os.waitstatus_to_exitcode(ended)
         return subprocess.CompletedProcess(words, ended_with, _text(printed), _text(complained))
+
+    def start(
+        self, words: Sequence[str], streams: Sequence[int], environ: Mapping[str, str], cwd: str, code: str
+    ) -> tuple[int, int]:
+        """Start a command with three ``streams``, which are closed here.
+
+        Returns:
+            Its pid, and a descriptor that gives its wait status once it has ended, as a C ``int``.
+        """
+        status, theirs = os.pipe()
+        given = [*streams, theirs]
+        request = json.dumps([words, dict(environ), cwd, code], default=os.fspath).encode()
+        with self._lock:
+            socket.send_fds(self._channel, [struct.pack("q", len(request))], given)
+            self._channel.sendall(request)
+        for descriptor in given:
+            os.close(descriptor)
+        (pid,) = struct.unpack("i", os.read(status, 4))
+        return pid, status
+
+
+class Process:
+    """A command in a fork that runs on: as much of ``subprocess.Popen`` as tests of servers use.
+
+    A stream is a pipe, or the open file that is given for it.
+    """
+
+    def __init__(
+        self,
+        forks: Forks,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        code: str = "",
+        stdin: IO[bytes] | None = None,
+        stdout: IO[bytes] | None = None,
+        stderr: IO[bytes] | None = None,
+    ) -> None:
+        self.returncode: int | None = None
+        ours: list[IO[bytes] | None] = []
+        theirs: list[int] = []
+        for number, stream in enumerate((stdin, stdout, stderr)):
+            if stream is not None:
+                ours.append(None)
+                theirs.append(os.dup(stream.fileno()))
+                continue
+            read, write = os.pipe()
+            kept, given = (write, read) if number == 0 else (read, write)
+            ours.append(os.fdopen(kept, "rb" if number else "wb"))
+            theirs.append(given)
+        self.stdin, self.stdout, self.stderr = ours
+        self.pid, self._status = forks.start(words, theirs, environ, os.getcwd(), code)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code, or the negative number of the signal that ended it; ``timeout`` in seconds.
+
+        Raises:
+            subprocess.TimeoutExpired: It runs still.
+        """
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+            (ended,) = struct.unpack("i", os.read(self._status, 4))
+            os.close(self._status)
+            self.returncode = os.waitstatus_to_exitcode(ended)
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return the exit code if it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, data: bytes = b"", timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Write ``data``, close its input, and return what it printed until it ended; ``timeout`` in seconds.
+
+        Raises:
+            subprocess.TimeoutExpired: It ran longer, and was killed.
+        """
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            outputs = [stream and pool.submit(stream.read) for stream in (self.stdout, self.stderr)]
+            try:
+                if self.stdin is not None:
+                    with contextlib.suppress(BrokenPipeError), self.stdin:
+                        self.stdin.write(data)
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            out, err = (each.result() if each else b"" for each in outputs)
+        for stream in (self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
+        return out, err
 
 
 def _at_start(environ: Mapping[str, str]) -> dict[str, str]:
@@ -147,7 +246,7 @@ def _talk(stdin: int, data: bytes, out: int, err: int, until: float) -> tuple[by
 
 def serve() -> None:
     """Fork for each request on the socket that ``sys.argv`` names, and run the command in the fork."""
-    _import()
+    _import(sys.argv[2:])
     _load()
     os.cpu_count = lambda: 1  # as for the tests in the worker itself
     channel = socket.socket(fileno=int(sys.argv[1]))
@@ -209,15 +308,16 @@ def _report(running: dict[int, int]) -> None:
             os.close(status)
 
 
-def _import() -> None:
-    """Import every module of the product that needs none of ``_LEFT_OUT``."""
-    sys.modules.update(dict.fromkeys(_LEFT_OUT))  # type: ignore[arg-type]
+def _import(libraries: Sequence[str]) -> None:
+    """Import ``libraries``, and every module of the product that needs none of ``_LEFT_OUT`` but them."""
+    left_out = [name for name in _LEFT_OUT if name not in libraries]
+    sys.modules.update(dict.fromkeys(left_out))  # type: ignore[arg-type]
     for room in map(importlib.import_module, _ROOMS):
         for module in pkgutil.walk_packages(getattr(room, "__path__", []), f"{room.__name__}."):
             if not module.name.endswith("__main__"):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(module.name)
-    for name in _LEFT_OUT:
+    for name in left_out:
         del sys.modules[name]
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -20,30 +17,22 @@ from core.config import load
 from core.home import Home
 from runtime.capture import indexing
 from tests.conftest import Brain
+from tests.forking import Forks, Process
 from tests.qmd.mcp.world import free_port, talk
 from tests.waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
-RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); import brain; brain.entry()"
+
+def test_the_end_of_input_ends_it(home: Home, program: Brain) -> None:
+    done = program("mcp", timeout=30)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
-def started(*words: str, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", RUN, str(ROOT), "mcp", *words]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ), **options)
-
-
-def test_the_end_of_input_ends_it(home: Home) -> None:
-    process = started(stderr=subprocess.PIPE)
-    out, _ = process.communicate(b"", timeout=30)
-    assert (process.returncode, out) == (0, b"")
-
-
-def test_it_is_served_over_http_and_a_signal_ends_it(home: Home, tmp_path: Path) -> None:
+def test_it_is_served_over_http_and_a_signal_ends_it(home: Home, tmp_path: Path, mcp_forks: Forks) -> None:
     indexing.index(home, load(home))
     port = free_port()
     log = tmp_path / "log"
     with log.open("wb") as stream:
-        process = started("--http", "--port", str(port), stderr=stream)
+        process = Process(mcp_forks, ("mcp", "--http", "--port", str(port)), os.environ, stderr=stream)
     try:
         until(lambda: "Brain MCP server listening" in log.read_text() or process.poll() is not None)
 
@@ -62,28 +51,28 @@ def test_it_is_served_over_http_and_a_signal_ends_it(home: Home, tmp_path: Path)
 
 
 @contextlib.contextmanager
-def _served(log: Path, *words: str, **environ: str) -> Iterator[str]:
+def _served(forks: Forks, log: Path, *words: str, **environ: str) -> Iterator[str]:
     """A server of ``brain WORDS`` over HTTP; gives its origin."""
     port = free_port()
-    command = [sys.executable, "-c", RUN, str(ROOT), *words, "--http", "--port", str(port)]
+    command = (*words, "--http", "--port", str(port))
     with log.open("wb") as stream:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=stream, env={**os.environ, **environ})
+        process = Process(forks, command, {**os.environ, **environ}, stderr=stream)
     try:
         until(lambda: "listening" in log.read_text() or process.poll() is not None)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 @pytest.mark.parametrize("words", [("mcp",), ("qmd", "--brain", "mcp")], ids=" ".join)
 def test_another_user_of_the_machine_reads_nothing_over_loopback(
-    home: Home, tmp_path: Path, words: tuple[str, ...]
+    home: Home, tmp_path: Path, words: tuple[str, ...], mcp_forks: Forks
 ) -> None:
     indexing.index(home, load(home))
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"Accept": "application/json, text/event-stream"}
-    with _served(tmp_path / "log", *words) as origin:
+    with _served(mcp_forks, tmp_path / "log", *words) as origin:
         for headers in ({}, {"Authorization": "Bearer guessed"}, {"Authorization": "Bearer off"}):
             answer = httpx2.post(f"{origin}/mcp", json=body, headers={**accept, **headers})
             assert (answer.status_code, "tools" in answer.text) == (401, False)
@@ -93,10 +82,10 @@ def test_another_user_of_the_machine_reads_nothing_over_loopback(
         assert "inputSchema" in httpx2.post(f"{origin}/mcp", json=body, headers=headers).text
 
 
-def test_a_client_without_headers_is_served_once_the_user_says_so(home: Home, tmp_path: Path) -> None:
+def test_a_client_without_headers_is_served_once_the_user_says_so(home: Home, tmp_path: Path, mcp_forks: Forks) -> None:
     indexing.index(home, load(home))
     log = tmp_path / "log"
-    with _served(log, "qmd", "--brain", "mcp", QMD_HTTP_TOKEN="off") as origin:
+    with _served(mcp_forks, log, "qmd", "--brain", "mcp", QMD_HTTP_TOKEN="off") as origin:
         body = {"searches": [{"type": "lex", "query": "walrus"}]}
         assert httpx2.post(f"{origin}/query", json=body).json() == {"results": []}
         until(lambda: "Warning" in log.read_text())

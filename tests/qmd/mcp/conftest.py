@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.forking import Forks
 from tests.qmd.mcp.world import NOTES, World
 
 _UNSET = ("INDEX_PATH", "QMD_CONFIG_DIR", "QMD_HOST", "QMD_HTTP_TOKEN", "QMD_ALLOWED_ORIGINS", "QMD_ALLOWED_HOSTS")
 
 
-def _empty(root: Path, patch: pytest.MonkeyPatch) -> World:
+def _empty(root: Path, patch: pytest.MonkeyPatch, forks: Forks) -> World:
     for name in _UNSET:
         patch.delenv(name, raising=False)
     patch.setenv("XDG_CONFIG_HOME", str(root / "config"))
     patch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     patch.chdir(root)
-    return World(root)
+    return World(root, forks)
 
 
 def _indexed(world: World) -> World:
@@ -29,9 +30,9 @@ def _indexed(world: World) -> World:
 
 
 @pytest.fixture
-def empty_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def empty_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mcp_forks: Forks) -> World:
     """A qmd that was never configured."""
-    return _empty(tmp_path, monkeypatch)
+    return _empty(tmp_path, monkeypatch, mcp_forks)
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def world(empty_world: World) -> World:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
+def shared(tmp_path_factory: pytest.TempPathFactory, mcp_forks: Forks) -> World:
     """A qmd with an index, for tests that only read it."""
     with pytest.MonkeyPatch.context() as patch:
-        return _indexed(_empty(tmp_path_factory.mktemp("qmd"), patch))
+        return _indexed(_empty(tmp_path_factory.mktemp("qmd"), patch, mcp_forks))

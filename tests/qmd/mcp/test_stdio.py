@@ -9,14 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from mcp import Client, MCPError
 
+from tests.forking import Process
 from tests.qmd.mcp.world import LIMIT_S, World, alive, talk
 from tests.waiting import until
 
+Server = subprocess.Popen[bytes] | Process
+_Server = TypeVar("_Server", subprocess.Popen[bytes], Process)
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -25,29 +28,28 @@ INITIALIZE = {
 }
 
 
-def send(process: subprocess.Popen[bytes], message: Any) -> None:
+def send(process: Server, message: Any) -> None:
     assert process.stdin is not None
     data = message if isinstance(message, bytes) else json.dumps(message).encode()
     process.stdin.write(data + b"\n")
     process.stdin.flush()
 
 
-def receive(process: subprocess.Popen[bytes]) -> Any:
+def receive(process: Server) -> Any:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], LIMIT_S)
     assert ready, "no answer"
     return json.loads(process.stdout.readline())
 
 
-def started(world: World, **options: Any) -> subprocess.Popen[bytes]:
-    """A server that has answered once."""
-    process = world.process(**options)
+def started(process: _Server) -> _Server:
+    """Return the server once it has answered."""
     send(process, INITIALIZE)
     assert receive(process)["result"]["serverInfo"]["name"] == "qmd"
     return process
 
 
-def finished(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+def finished(process: Server) -> tuple[int, str, str]:
     """(exit code, stdout, stderr) of a server that ends by itself; killed, and the test failed, where it does not."""
     try:
         out, err = process.communicate(timeout=LIMIT_S)
@@ -55,7 +57,7 @@ def finished(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
         process.kill()
         process.communicate()
         raise
-    return process.returncode, out.decode(), err.decode()
+    return process.wait(), out.decode(), err.decode()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -105,14 +107,15 @@ def test_an_edited_configuration_is_seen_by_the_next_call(world: World) -> None:
 
 
 def test_it_is_small_and_the_end_of_input_ends_it_with_a_word_and_no_log_left(shared: World) -> None:
-    process = started(shared)
+    process = started(shared.program())
     assert peak_mb(process.pid) < 150
     assert finished(process) == (0, "", "Shutting down (stdin closed)...\n")
     assert not os.path.exists(f"{shared.settings.database}-wal")
 
 
 def test_without_any_input_it_ends_at_once(shared: World) -> None:
-    process = shared.process(stdin=subprocess.DEVNULL)
+    with open(os.devnull, "rb") as nothing:
+        process = shared.process(stdin=nothing)
     assert finished(process)[0] == 0
 
 
@@ -133,7 +136,7 @@ def test_what_was_asked_before_the_end_of_input_is_answered(shared: World) -> No
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_while_it_waits_for_input(shared: World, number: int, code: int) -> None:
-    process = started(shared)
+    process = started(shared.process())
     began = time.monotonic()
     process.send_signal(number)
     process.wait(LIMIT_S)
@@ -146,7 +149,7 @@ def test_a_signal_ends_it_while_it_waits_for_input(shared: World, number: int, c
 def test_a_signal_ends_it_while_its_client_reads_nothing(world: World) -> None:
     world.write("notes/huge.md", "# Huge\n\n" + "a line of the log\n" * 100_000)
     world.index()
-    process = started(world)
+    process = started(world.process())
     for number in range(2, 6):
         arguments = {"name": "get", "arguments": {"file": "huge.md"}}
         send(process, {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": arguments})
@@ -200,7 +203,7 @@ def _orphaned(world: World, code: str, pids: list[int] | None = None) -> int:
 
 
 def test_noise_on_the_wire_does_not_end_it(shared: World) -> None:
-    process = started(shared)
+    process = started(shared.process())
     for noise in (b"{", b"[]", b"null", b'"text"', b"\xff\xfe", b'{"jsonrpc": "2.0"}', b"", b"[" * 10_000):
         send(process, noise)
     send(process, {"jsonrpc": "2.0", "id": 7, "method": "ping"})
@@ -212,7 +215,7 @@ def test_noise_on_the_wire_does_not_end_it(shared: World) -> None:
 
 
 def test_a_line_without_end_does_not_fill_the_memory(shared: World) -> None:
-    process = started(shared)
+    process = started(shared.program())
     assert process.stdin is not None
     for _ in range(40):
         process.stdin.write(b"x" * 1_000_000)

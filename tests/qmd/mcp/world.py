@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import anyio
 import httpx2
@@ -22,10 +22,12 @@ from qmd import settings
 from qmd.index import collections
 from qmd.index.store import open_index
 from qmd.index.update import update
+from tests.forking import Forks, Process
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
-RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from qmd.app.main import entry; entry()"
+ENTRY = "from qmd.app.main import entry; entry()"
+RUN = f"import sys; sys.path.insert(0, sys.argv.pop(1)); {ENTRY}"
 LIMIT_S = 30
 _Answer = TypeVar("_Answer")
 
@@ -53,8 +55,9 @@ NOTES = {
 class World:
     """Folders, configuration, index and environment of one test."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, forks: Forks) -> None:
         self.root = root
+        self.forks = forks
         self.environ = dict(os.environ)
         self.settings = settings.locate()
         self.cache = Path(self.settings.cache_dir)
@@ -87,9 +90,14 @@ class World:
         command, *arguments = self.command()
         return StdioServerParameters(command=command, args=arguments, env=self.environ)
 
-    def process(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(self.command(*words), env=self.environ, **{**pipes, **options})
+    def process(self, *words: str, **streams: IO[bytes]) -> Process:
+        """A server in a fork, which need not import the product first."""
+        return Process(self.forks, ("mcp", *words), self.environ, code=ENTRY, **streams)
+
+    def program(self) -> subprocess.Popen[bytes]:
+        """A server from the interpreter on, as a client starts it."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(self.command(), env=self.environ, stdin=pipe, stdout=pipe, stderr=pipe)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
@@ -102,8 +110,8 @@ class World:
         """A server over HTTP on a free port."""
         port = free_port()
         log = self.root / "server.log"
-        with log.open("wb") as stream:
-            process = self.process("--http", "--port", str(port), *words, stdin=subprocess.DEVNULL, stderr=stream)
+        with log.open("wb") as stream, open(os.devnull, "rb") as nothing:
+            process = self.process("--http", "--port", str(port), *words, stdin=nothing, stderr=stream)
         try:
             until(lambda: "listening" in log.read_text() or process.poll() is not None)
             yield Site(port, process, log)
@@ -116,7 +124,7 @@ class World:
 class Site:
     """A running HTTP server."""
 
-    def __init__(self, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, port: int, process: Process | subprocess.Popen[bytes], log: Path) -> None:
         self.port = port
         self.process = process
         self.log = log
