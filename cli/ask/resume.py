@@ -27,7 +27,7 @@ COMMAND = Command(
 def run(args: Args, context: Context) -> int:
     """Start the agent in this process's place, or print the command."""
     from qmd.index.store import open_index
-    from runtime.asking.envelope import resume, uri
+    from runtime.asking.envelope import resume, uri_of
     from runtime.explaining import resuming
     from runtime.handover.handoff import session_row
 
@@ -39,7 +39,9 @@ def run(args: Args, context: Context) -> int:
         row = session_row(connection, settings, args.words[0] if args.words else "", os.getcwd())
     finally:
         connection.close()
-    place = uri(row.collection, row.path)
+    place = uri_of(row)
+    if row.owner:
+        raise BadInput(f"the session is on a machine of {row.owner}: it is opened again there", f"brain show {place}")
     command = resume(row.fields, context.home)
     found = resuming.resume_of({"resume": command, "project": row.fields.get("project")})
     if found is None:

@@ -36,7 +36,7 @@ def run(args: Args, context: Context) -> int:
     """Write one session."""
     from qmd.index.store import open_index
     from runtime.asking.documents import resolve
-    from runtime.asking.envelope import uri
+    from runtime.asking.envelope import uri_of
     from runtime.explaining import sharing, show
 
     if len(args.words) != 1:
@@ -58,7 +58,7 @@ def run(args: Args, context: Context) -> int:
     else:
         text = sharing.markdown(shared)
     path = write_new(args.out, text, "-o") if args.out else ""
-    place = uri(row.collection, row.path)
+    place = uri_of(row)
     report = {"schema": 1, "ok": True, "uri": place, "format": form, "turns": len(shared.turns)}
     if args.json:
         context.emit({**report, "file": path or None, "withheld": shared.withheld, "text": "" if path else text})

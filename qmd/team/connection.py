@@ -11,11 +11,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BadInput, EngineMissing, Refused
+from core.errors import BadInput, EngineMissing, EngineTimeout, Refused
 from core.processes.within import Begun
 from core.version import REDACTION, VERSION
 from qmd.team import schema
-from qmd.team.failures import LATE, translated
+from qmd.team.failures import LATE, late, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +38,10 @@ _STATEMENT_S = 60.0
 _GONE_MS = 300_000
 # The version of libpq from which on a client can refuse a kind of password.
 _REQUIRES_AUTH = 160_000
+
+
+class NoMember(EngineMissing):
+    """The server answers, and has no space of the name of which the role that logs in is a member."""
 
 
 def open_reader(engine: Engine, timeout_s: float) -> BoundedConnection:
@@ -127,6 +131,8 @@ def connect(engine: Engine, timeout_s: float) -> BoundedConnection:
     begun = Begun(call)
     try:
         return begun.wait(timeout_s, LATE, lambda: begun.abandon(lambda made: made.close()))
+    except EngineTimeout:
+        raise late() from None
     except driver.Error as error:
         raise translated(error) from None
 
@@ -178,7 +184,7 @@ def _enter(connection: BoundedConnection, space: str, seconds: float) -> None:
     )
     row = connection.execute(query, (str(max(1, int(seconds * 1000))), f'"{home}"', home)).fetchone()
     if row is None or not row[0]:
-        raise EngineMissing(
+        raise NoMember(
             f"the server has no space {space!r} that {me(connection)!r} is a member of",
             "ask an admin: brain team members --add NAME; then: brain team join",
         )
@@ -190,7 +196,7 @@ def _enter(connection: BoundedConnection, space: str, seconds: float) -> None:
     )
     found = connection.execute(query, (VERSION, REDACTION, _SEEN_S)).fetchone()
     if found is None or found[2] is None:
-        raise EngineMissing(
+        raise NoMember(
             f"{me(connection)!r} is no member of the space {space!r}", "ask an admin: brain team members --add NAME"
         )
     connection.member = str(found[2])

@@ -87,7 +87,7 @@ _KNOWN: tuple[tuple[tuple[str, ...], tuple[str, ...], type[BrainError], str, str
         ("password", "authentication", 'role "'),
         EngineMissing,
         "refuses the member's name or password",
-        "put it into ~/.pgpass or: brain team join",
+        "put the password into ~/.pgpass (chmod 600), or: brain team join --password-file FILE",
     ),
     (("53100",), (), DiskFull, "has a full disk", "an admin frees space there, then run the command again"),
     (("53",), (), EngineMissing, "has no memory left", "run the command again; an admin looks at the server"),
@@ -143,7 +143,7 @@ def translated(error: BaseException) -> BaseException:
     state = error.sqlstate or ""
     # What fails before there is a connection has no state, only words.
     words = str(error) if not state else ""
-    if isinstance(error, errors.QueryCanceled):
+    if isinstance(error, errors.QueryCanceled | errors.ConnectionTimeout):
         return late()
     if state == OLDER_POLICY:
         return Refused(f"the space refuses the push: {said}", "update Brain, then: brain index; brain team push")
@@ -157,5 +157,7 @@ def translated(error: BaseException) -> BaseException:
         if (state and state.startswith(states)) or any(sign in words for sign in signs):
             return kind(f"the team's server {message}", fix)
     if isinstance(error, psycopg.OperationalError):
-        return EngineMissing("the team's server cannot be reached", "start it, or correct `engine:` (or BRAIN_ENGINE)")
+        return EngineMissing(
+            "the team's server cannot be reached", "start it, or correct the DSN (engine:, BRAIN_ENGINE)"
+        )
     return Internal(f"the team's server: {said or type(error).__name__}")

@@ -181,6 +181,9 @@ class TeamAsker(Asker):
         given, request.timeout_s = request.timeout_s, max(_LEAST_S, timeout_s - (time.monotonic() - started))
         try:
             return self._stated(super().ask(question, request), missing)
+        except EngineMissing as error:
+            error.message += f"; without what the team shares: {missing}"
+            raise
         finally:
             request.timeout_s = given
 

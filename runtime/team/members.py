@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -139,20 +140,24 @@ def change_group(
     return {"group": group}
 
 
+def _leave(engine: Engine, dry_run: bool) -> int:
+    """End one's own membership, or only count; return how many documents go. Raises NoMember."""
+    with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
+        query = "SELECT coalesce(sum(documents), 0)::bigint FROM units WHERE owner = session_user"
+        if not dry_run:
+            query = "SELECT expel(session_user::text)"
+        with server.given(_EXPEL_S):
+            row = server.execute(query.encode()).fetchone()
+    return row[0] if row else 0
+
+
 def leave(home: Home, engine: Engine, *, dry_run: bool) -> dict[str, Any]:
     """End one's own membership: what was shared leaves the server, then the password leaves the keyring."""
     # A file that is damaged is named before anything is done.
-    state = State(home)
-    with connections.closing(connections.open_writer(engine, CONNECT_S)) as server:
-        member = connections.me(server)
-        row = server.execute(
-            "SELECT coalesce(sum(documents), 0)::bigint FROM units WHERE owner = session_user"
-        ).fetchone()
-        documents = row[0] if row else 0
-        if not dry_run:
-            with server.given(_EXPEL_S):
-                gone = server.execute("SELECT expel(session_user::text)").fetchone()
-            documents = gone[0] if gone else 0
+    state, member, documents = State(home), connections.member(engine), 0
+    # Who is no member any more shares nothing: what is left to do is here.
+    with contextlib.suppress(connections.NoMember):
+        documents = _leave(engine, dry_run)
     if not dry_run:
         passwords.drop(engine)
         state.pushed_at, state.forget = 0, []

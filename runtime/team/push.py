@@ -280,7 +280,7 @@ def _push_collection(
     return Sent(
         name, list(collection.share), sending.sent, sending.embedded, removed, sending.unchanged, withheld,
         sorted(forgotten), len(absent) - len(gone), sending.too_large,
-        [name for _, name in grantees if name not in {seen for _, seen in agreed.grantees}], agreed.trust,
+        [name for _, name in grantees if ours and name not in {seen for _, seen in agreed.grantees}], agreed.trust,
     )  # fmt: skip
 
 

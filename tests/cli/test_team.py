@@ -307,3 +307,21 @@ def test_a_name_that_share_reads_otherwise_and_an_option_without_effect_are_refu
 ) -> None:
     team.joined()
     assert team.run("ada", "members", *words, code=64)["fix"]
+
+
+def test_who_was_removed_by_an_admin_can_still_leave(team: Team) -> None:
+    team.joined("mira")
+    team.run("ada", "members", "--remove", "mira")
+    assert team.run("mira", "status", code=65)["fix"].startswith("ask an admin")
+    left = team.run("mira", "leave", "--yes")
+    assert (left["member"], left["documents"]) == ("mira", 0)
+    assert "engine" not in Path(team.home("mira").path(FILE)).read_text()
+
+
+def test_where_nothing_answers_both_reasons_are_said(team: Team, brain: Brain) -> None:
+    team.joined("mira")
+    engine = team.place.dsn("mira").replace("host=", "host=/nowhere")
+    env = {"BRAIN_HOME": team.home("mira").root, "BRAIN_ENGINE": f"{engine}#{team.place.name}"}
+    done = brain("ask", "amber", env=env)
+    assert done.returncode == 65
+    assert "no index run has ended; without what the team shares: the team's server cannot be reached" in done.stderr

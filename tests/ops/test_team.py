@@ -50,9 +50,8 @@ def test_a_sound_server_has_no_finding(mira: Shelf) -> None:
 def test_a_server_that_is_away_is_a_warning_without_the_dsn(mira: Shelf, space: Space) -> None:
     file = Path(mira.home.path(config.FILE))
     file.write_text(file.read_text().replace(space.dsn("mira"), "postgresql://mira@127.0.0.1:1/none"))
-    assert _found(mira.home) == {
-        "team-away": "warning: the team's server cannot be reached; start it, or correct `engine:` (or BRAIN_ENGINE)"
-    }
+    said = "the team's server cannot be reached; start it, or correct the DSN (engine:, BRAIN_ENGINE)"
+    assert _found(mira.home) == {"team-away": f"warning: {said}"}
 
 
 def test_what_is_shared_and_was_not_pushed_for_a_day_is_named(mira: Shelf, space: Space) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bench.postgres import Server, Space
 from core.engine import POSTGRES, Engine
-from core.errors import LOCKED, MISSING, REFUSED, BrainError, DiskFull, EngineMissing, LockContention
+from core.errors import LOCKED, MISSING, REFUSED, BrainError, DiskFull, EngineMissing, EngineTimeout, LockContention
 from qmd.team import connection, failures
 from tests.qmd.team.tls import Door, authority
 
@@ -168,3 +168,9 @@ def test_a_wrong_password_of_the_pgpass_file_is_refused_by_tls_as_well(space: Sp
         assert b"hunter2" not in door.heard
     finally:
         door.close()
+
+
+def test_a_connection_that_nobody_answers_is_late_and_not_away() -> None:
+    late = failures.translated(psycopg.errors.ConnectionTimeout("connection timeout expired"))
+    assert isinstance(late, EngineTimeout)
+    assert late.fix

@@ -123,6 +123,9 @@ def test_the_command_and_the_page_say_the_same(team: Team, brain: Brain, monkeyp
     said = brain("explain", "--hit", _HIT, "walrus cache", code=PATIENT).stdout
     assert "owner       mira" in said
     assert json.loads(brain("trace", _HIT, "--json", code=PATIENT).stdout)["elsewhere"]["owner"] == "mira"
+    resumed = brain("resume", _HIT, "--print", code=PATIENT)
+    assert (resumed.returncode, "on a machine of mira" in resumed.stderr) == (64, True)
+    assert json.loads(brain("share", _HIT, "--json", code=PATIENT).stdout)["uri"] == _HIT
     page = Browser(team.home).get(f"/trace/{_HIT}")
     assert "It is on a machine of mira." in page
     assert "walrus.py" in page

@@ -374,3 +374,16 @@ def test_a_list_with_a_wrong_name_lets_nobody_in(space: Space, member: Homes) ->
     with pytest.raises(BadInput, match="'nobody' is neither"):
         _push(member("mira", share={"brain": "[leo, ines, nobody]"}))
     assert (_paths(space, "leo"), _paths(space, "ines")) == ([("mira", "a.md")], [])
+
+
+def test_a_collection_without_documents_is_not_said_to_be_hidden_by_another_machine(
+    space: Space, member: Homes
+) -> None:
+    mira = member("mira", share={"brain": "team"})
+    mira.put("brain", "a.md", "amber")
+    _push(mira)
+    mira.sql("UPDATE documents SET active = 0")
+    (found,) = _push(mira)["collections"]
+    assert (found["removed"], found["unagreed"]) == (1, [])
+    (found,) = _push(mira)["collections"]
+    assert (found["removed"], found["unagreed"]) == (0, [])
