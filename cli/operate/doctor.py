@@ -15,10 +15,13 @@ _FINDINGS = 1
 
 
 def _page() -> list[str]:
-    """Return a table of the checks: each with what holds if it finds nothing, the first line of its docstring."""
+    """Return a table of the checks: each with what holds if it finds nothing, the first line of its docstring.
+
+    The line names the key of ``doctor:`` that sets the check's limit.
+    """
     from ops.checks import deep, doctor, wedge
 
-    lines = ["| check | what holds if nothing is found |", "|---|---|"]
+    lines = ["| check | what holds if nothing is found (the key of `doctor:` that sets its limit) |", "|---|---|"]
     for check in (*doctor.CHECKS, *wedge.CHECKS, *deep.CHECKS):
         holds = (check.__doc__ or "").partition("\n")[0].replace("``", "`")
         lines.append(f"| `{check.__module__.rpartition('.')[2]}.{check.__name__}` | {holds} |")

@@ -50,7 +50,7 @@ def starts(context: CheckContext) -> Iterator[Finding]:
 
 
 def processes(context: CheckContext) -> Iterator[Finding]:
-    """No command of the brain runs for hours."""
+    """No command of the brain runs for hours (`process_hours`)."""
     import psutil
 
     mine = os.getpid()

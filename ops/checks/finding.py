@@ -95,7 +95,7 @@ class CheckContext:
         return os.path.exists(self.home.index)
 
     def threshold(self, name: str, default: float) -> float:
-        """Return a threshold of collections.yml (``doctor:``), else its default."""
+        """Return a limit of collections.yml (``doctor:``), else its default; ``core.config_yaml`` lists the names."""
         try:
             value = self.config.section("doctor").get(name)
         except Exception:  # noqa: BLE001  # an invalid configuration is a finding of its own

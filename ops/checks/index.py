@@ -88,7 +88,7 @@ _LACKING = {
 
 
 def disk_and_index(context: CheckContext) -> Iterator[Finding]:
-    """The index has the documents on disk."""
+    """The index has the documents on disk (`pending_share`)."""
     for entry in context.report.get("collections", ()):
         if not isinstance(entry, dict) or "error" in entry:
             continue
@@ -134,7 +134,7 @@ def _missing(context: CheckContext, name: str) -> Iterator[Finding]:
 
 
 def lexical(context: CheckContext) -> Iterator[Finding]:
-    """If transcripts wait, an index run has ended lately."""
+    """If transcripts wait, an index run has ended lately (`lexical_hours`)."""
     waiting = context.report["transcripts"].get("waiting") or 0
     as_of = context.report["index"].get("as_of")
     if not waiting or not as_of:
@@ -152,7 +152,7 @@ def lexical(context: CheckContext) -> Iterator[Finding]:
 
 
 def vectors(context: CheckContext) -> Iterator[Finding]:
-    """The vectors are complete and not far behind the documents."""
+    """The vectors are complete and not far behind the documents (`semantic_days`)."""
     found = context.report.get("semantic") or {}
     if "error" in found:
         yield Finding("vectors", "error", str(found["error"]), "brain embed -f")
@@ -191,7 +191,7 @@ def vectors(context: CheckContext) -> Iterator[Finding]:
 
 
 def log_size(context: CheckContext) -> Iterator[Finding]:
-    """The write-ahead log is small."""
+    """The write-ahead log is small (`wal_bytes`)."""
     path = f"{context.home.index}-wal"
     try:
         size = os.stat(path).st_size
@@ -204,7 +204,7 @@ def log_size(context: CheckContext) -> Iterator[Finding]:
 
 
 def contamination(context: CheckContext) -> Iterator[Finding]:
-    """No collection crowds the others out of the recent documents."""
+    """No collection crowds the others out of the recent documents (`recent_share`)."""
     if not context.has_index:
         return
     since = int(context.now) - 7 * 86_400

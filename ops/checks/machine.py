@@ -69,7 +69,7 @@ def permissions(context: CheckContext) -> Iterator[Finding]:
 
 
 def disk(context: CheckContext) -> Iterator[Finding]:
-    """There is room to write."""
+    """There is room to write (`free_bytes`)."""
     if not os.path.isdir(context.home.root):
         return
     total, _, free = shutil.disk_usage(context.home.root)

@@ -62,7 +62,7 @@ def _by_source(connection: apsw.Connection) -> list[tuple[str, int, int, int]]:
 
 
 def silence(context: CheckContext) -> Iterator[Finding]:
-    """A source that brought documents regularly still does."""
+    """A source that brought documents regularly still does (`silent_days`)."""
     if not context.has_index or demo.is_there(context.home):
         return
     try:
@@ -122,7 +122,7 @@ def size(context: CheckContext) -> Iterator[Finding]:
 
 
 def queue(context: CheckContext) -> Iterator[Finding]:
-    """Distillation is not far behind."""
+    """Distillation is not far behind (`distill_days`)."""
 
     waiting = read(context.home)
     if not waiting:

@@ -40,7 +40,7 @@ def record(context: CheckContext) -> Iterator[Finding]:
 
 
 def hooks_fire(context: CheckContext) -> Iterator[Finding]:
-    """Hooks that were installed are in force, run a program that exists, and fire while sessions go on."""
+    """Hooks that were installed are in force, run a program that exists, and fire in sessions (`hook_days`)."""
     try:
         found = hooks.status(context.home, [], context.environ)
     except BrainError:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -19,6 +21,8 @@ import apsw
 import pytest
 
 from core.config import load
+from core.config_yaml import DOCTOR
+from core.errors import BadInput
 from core.home import Home
 from ingest.pipeline import state
 from ops.checks import doctor, reporting, wedge
@@ -165,6 +169,25 @@ def test_damage_is_found_and_repaired(well: Home, identity: str, damage: Callabl
 def test_damage_is_found(well: Home, identity: str, severity: str, damage: Callable[[Home], object]) -> None:
     damage(well)
     assert identity in ids(examine(well), severity)
+
+
+LIMITS = {key: check for check in doctor.CHECKS for key in re.findall(r'threshold\("(\w+)"', inspect.getsource(check))}
+
+
+@pytest.mark.parametrize("key", LIMITS)
+def test_a_limit_that_a_check_reads_is_documented_and_may_be_set(home: Home, key: str) -> None:
+    assert f"| `{key}` |" in (ROOT / "docs" / "configuration.md").read_text()
+    said = (LIMITS[key].__doc__ or "").partition("\n")[0]
+    assert re.search(rf"\b{key}\b", said), "the first line of the check names its limit"
+    Path(home.path("collections.yml")).write_text(f"collections: {{inbox: {{path: inbox}}}}\ndoctor: {{{key}: 3}}\n")
+    assert load(home).section("doctor")[key] == 3
+
+
+def test_a_limit_that_no_check_reads_is_refused(home: Home) -> None:
+    assert DOCTOR.keys() - {"log"} == LIMITS.keys()
+    Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {nonsense: 3}\n")
+    with pytest.raises(BadInput):
+        load(home)
 
 
 def test_damage_inside_the_full_text_index_is_found_by_the_long_look(well: Home) -> None:

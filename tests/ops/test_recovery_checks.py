@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from core import config
-from core.config_yaml import DOCTOR
-from core.errors import BadInput, EngineMissing
+from core.errors import EngineMissing
 from core.home import Home
 from ops import forgetting
 from ops.backup import backup, restore
@@ -88,17 +87,6 @@ def test_backups_that_may_hold_the_forgotten_are_a_finding(asked: Home) -> None:
     assert [finding.id for finding in findings(asked)] == ["backup-forgetting"]
     backup.make(asked, config.load(asked))
     assert findings(asked) == []
-
-
-@pytest.mark.parametrize("key", sorted(DOCTOR.keys() - {"log"}))
-def test_every_threshold_that_is_documented_may_be_set(home: Home, key: str) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text()
-    assert f"| `{key}` |" in page
-    Path(home.path("collections.yml")).write_text(f"collections: {{inbox: {{path: inbox}}}}\ndoctor: {{{key}: 3}}\n")
-    assert config.load(home).section("doctor")[key] == 3
-    Path(home.path("collections.yml")).write_text("collections: {inbox: {path: inbox}}\ndoctor: {nonsense: 3}\n")
-    with pytest.raises(BadInput):
-        config.load(home)
 
 
 def test_transcripts_that_go_soon_are_counted_and_dated(home: Home, claude_root: Path) -> None:
