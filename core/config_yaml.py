@@ -97,7 +97,7 @@ COLLECTION = {
     "includeByDefault": Rule(bool),
     "trust": _one_of(TRUST),
     "quota": Rule(_NUMBER, lambda value: 0 < value <= 1, "lie in (0, 1]"),
-    "share": Rule(object, _is_share, "be private, team, or a list of members and groups", "share: team"),
+    "share": Rule(object, _is_share, "be private, team, or a list of members and groups", "share: [NAME]"),
 }
 ENGINE = {
     "kind": _one_of((POSTGRES,), "kind: postgres"),

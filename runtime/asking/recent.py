@@ -13,7 +13,6 @@ from core import clock
 from core.config import machine_of
 from core.errors import BadInput
 from qmd.index import catalogue
-from qmd.index.store import open_index
 from runtime.asking import absence, documents, envelope
 from runtime.asking.envelope import Freshness, as_shown
 from runtime.asking.own_index import open_own
@@ -117,7 +116,7 @@ def _shared(connection: apsw.Connection, config: Config, since: int, collections
 
 def lately(home: Home, config: Config, *, now: int, limit: int = DEFAULT_LIMIT) -> dict[str, Any]:
     """Return what ``recent`` lists of the time in which the newest documents ended."""
-    connection = open_index(home.index)
+    connection = open_own(home, config)
     try:
         # The walk stops at the last one: no row is sorted, and no frontmatter read.
         walked = (ended for _, name, *_, ended, _ in catalogue.walk(connection) if name in config.asked)

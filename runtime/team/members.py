@@ -101,11 +101,23 @@ def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bo
         secret = secrets.token_urlsafe(_PASSWORD_BYTES)
         host, port, database, _ = connections.place(engine)
         with passwords.added(pgpass, (host, port, database, name), secret), server.transaction():
-            server.execute(_with_password("CREATE ROLE {} LOGIN PASSWORD {}", server, name, secret))
+            _create_role(server, name, secret)
             server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
     else:
         server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
     return {"added": name, "role": "admin" if admin else "member", "pgpass": pgpass}
+
+
+def _create_role(server: psycopg.Connection[Any], name: str, secret: str) -> None:
+    from psycopg import errors
+
+    try:
+        server.execute(_with_password("CREATE ROLE {} LOGIN PASSWORD {}", server, name, secret))
+    except errors.InsufficientPrivilege:
+        raise Refused(
+            f"{server.info.user!r} may not make roles on the server",
+            f"ask for CREATEROLE, or have the role made there, then: brain team members --add {name}",
+        ) from None
 
 
 def _require_free(name: str) -> None:
@@ -118,6 +130,8 @@ def remove(server: BoundedConnection, name: str) -> dict[str, Any]:
     """End a membership; what the member shared goes with it."""
     if server.execute("SELECT 1 FROM members WHERE name = %s", (name,)).fetchone() is None:
         raise BadInput(f"{name!r} is no member", "brain team members")
+    if name == connections.me(server):
+        raise BadInput(f"{name!r} is you", "brain team leave --yes")
     with server.given(_EXPEL_S):
         row = server.execute("SELECT expel(%s)", (name,)).fetchone()
     return {"removed": name, "documents": row[0] if row else 0}

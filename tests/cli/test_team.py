@@ -18,6 +18,7 @@ from runtime.team.state import note_forgotten
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.two_members import PATIENT
+from tests.web.site import Browser
 
 _COLLECTIONS = """# mine
 collections:
@@ -271,6 +272,8 @@ def test_a_memory_that_never_indexed_anything_has_the_answers_of_the_team(team: 
             assert json.loads(done.stdout)["freshness"]["lexical"]["as_of"] is None
     assert "No index run has ended yet" in brain("ask", "amber lamp", env=env, code=PATIENT).stdout
     assert brain("ask", "amber lamp", "--own", env=env).returncode == 65
+    Path(team.home("leo").index).unlink()
+    assert uri in Browser(team.home("leo")).get("/")
 
 
 def test_what_an_index_lacks_that_was_just_made_stays_on_the_server(team: Team, brain: Brain) -> None:
@@ -325,3 +328,15 @@ def test_where_nothing_answers_both_reasons_are_said(team: Team, brain: Brain) -
     done = brain("ask", "amber", env=env)
     assert done.returncode == 65
     assert "no index run has ended; without what the team shares: the team's server cannot be reached" in done.stderr
+
+
+def test_an_admin_who_may_not_make_roles_is_told_so_and_nobody_removes_themselves(team: Team, tmp_path: Path) -> None:
+    team.joined("mira")
+    team.run("ada", "members", "--add", "mira", "--admin")
+    file = tmp_path / "new.pgpass"
+    refused = team.run("mira", "members", "--add", "zoe", "--pgpass", str(file), code=71)
+    assert refused["message"] == "'mira' may not make roles on the server"
+    assert "brain team members --add zoe" in refused["fix"]
+    assert not file.exists()
+    assert team.run("mira", "members", "--remove", "mira", code=64)["fix"] == "brain team leave --yes"
+    assert team.run("mira", "status")["role"] == "admin"

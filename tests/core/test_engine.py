@@ -98,3 +98,11 @@ def test_the_environment_goes_before_the_file(home: Home, monkeypatch: pytest.Mo
 def test_the_shipped_configuration_shares_nothing() -> None:
     shipped = config_yaml.parse(str(Path(__file__).resolve().parents[2] / "collections.yml"))
     assert not any((entry or {}).get("share") for entry in shipped["collections"].values())
+
+
+def test_the_fix_of_a_share_that_is_no_list_shows_the_collection_to_nobody_more(tmp_path: Path) -> None:
+    file = tmp_path / "collections.yml"
+    file.write_text("collections:\n  brain: {path: brain, share: leo}\n")
+    with pytest.raises(BadInput) as refused:
+        config_yaml.parse(str(file))
+    assert refused.value.fix == "share: [NAME]"

@@ -13,7 +13,7 @@ from core.errors import BadInput, EngineMissing
 from core.redaction import shown_value
 from core.text import printable_value
 from qmd.index import catalogue
-from qmd.index.store import open_index
+from runtime.asking.own_index import open_own
 from runtime.asking.recent import lately
 from runtime.asking.request import PERSON, Request
 from runtime.asking.wording import begins_rest, how, nothing, preface
@@ -143,7 +143,7 @@ def _period(visit: Visit, month: str) -> tuple[int | None, int | None]:
 
 def _newest(visit: Visit) -> dict[str, Any]:
     """Return ``lately``, what `brain recent` lists, ``counts``, the documents of each collection, and ``tries``."""
-    with closing(open_index(visit.home.index)) as connection:
+    with closing(open_own(visit.home, visit.config)) as connection:
         counts = catalogue.counts(connection)
     newest = lately(visit.home, visit.config, now=visit.now, limit=_LATEST)
     tries = _DEMO_TRIES if demo.is_there(visit.home) else _TRIES
