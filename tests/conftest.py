@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from core import sqlite
 from core.home import Home, private_process
 from tests.examples import QUICK, THOROUGH
 from tests.forking import Forks
@@ -128,6 +129,8 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRAIN_SERVE", "off")  # a test that starts a resident process says so, and ends it
     # A command that lowers its priority, such as `brain embed`, would slow down all later tests of this worker.
     monkeypatch.setattr(os, "nice", lambda _: 0)
+    # Room in memory for a log of 256 MB takes half of the time in which a database is opened and closed.
+    monkeypatch.setattr(sqlite, "_MOST_LOG_BYTES", 1 << 20)
     # The model's threads wait for each other at each step of it, and other workers have the cores.
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     for name in ("BRAIN_INBOX_DIR", "BRAIN_SURFACE", "BRAIN_QMD", "BRAIN_ENGINE", "NO_COLOR", "EDITOR", "VISUAL"):
