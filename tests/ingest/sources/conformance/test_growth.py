@@ -40,12 +40,13 @@ def _home(folder: Path, numbers: itertools.count[int]) -> Home:
     return Home(str(folder / f"home-{next(numbers)}"))
 
 
+@pytest.mark.hypothesis
 def test_a_file_that_grew_gives_what_a_new_file_gives(sample: Sample, tmp_path: Path) -> None:
     if "lines" not in sample.row:
         pytest.skip("its files are not appended to")
     own, numbers, path = _lines(sample), itertools.count(), sample.paths[0]
 
-    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(st.one_of(st.sampled_from(own), st.sampled_from(_ODD)), max_size=8),
         st.lists(st.integers(0, 20_000), max_size=5),
