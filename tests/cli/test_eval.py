@@ -49,7 +49,7 @@ def test_what_is_no_set_or_arm_is_refused(brain: Brain, tmp_path: Path) -> None:
 
 def test_a_row_of_telemetry_is_the_runs_and_no_questions(brain: Brain, tmp_path: Path) -> None:
     small.trec(tmp_path / "kitchen")
-    brain("eval", "run", "--data", str(tmp_path / "kitchen"), "-a", "ask", "--cold", "1")
+    brain("eval", "run", "--data", str(tmp_path / "kitchen"), "-a", "ask:mode=lex", "--cold", "1")
     rows = [json.loads(line) for line in Path(os.environ["BRAIN_HOME"], "logs", "usage.jsonl").read_text().splitlines()]
     assert [(row["event"], row["n_sets"]) for row in rows] == [("eval", 1)]
 
@@ -90,15 +90,17 @@ def test_ones_own_questions_have_no_split_to_tune_on(brain: Brain) -> None:
 
 def test_two_arms_or_two_runs_are_compared(brain: Brain, tmp_path: Path) -> None:
     data = small.trec(tmp_path / "kitchen")
-    shown = brain("eval", "compare", "qmd-lex", "ask", "--data", str(data))
+    shown = brain("eval", "compare", "qmd-lex", "ask:mode=lex", "--data", str(data))
     assert shown.returncode == 0
     progress = shown.stderr.splitlines()
     assert {line.partition(": ")[2].partition(":")[0] for line in progress} == {"kitchen"}
-    assert shown.stdout.startswith("kitchen, ask less qmd-lex: 4 questions\n  hit@1      +0.0 [too few]\n")
+    assert shown.stdout.startswith("kitchen, ask:mode=lex less qmd-lex: 4 questions\n  hit@1      +0.0 [too few]\n")
     assert "too few: below 20 questions" in shown.stdout
-    brain("eval", "run", "--data", str(data), "-a", "ask")
+    brain("eval", "run", "--data", str(data), "-a", "ask:mode=lex")
     found = json.loads(brain("eval", "compare", "last~1", "last", "--json").stdout)
-    assert [(each["a"], each["b"], each["questions"]) for each in found["sets"]] == [("ask", "ask", 4)]
+    assert [(each["a"], each["b"], each["questions"]) for each in found["sets"]] == [
+        ("ask:mode=lex", "ask:mode=lex", 4)
+    ]
     for words in (["ask"], ["last", "ask"], ["nothing", "ask"], ["last~9", "last"]):
         assert brain("eval", "compare", *words, "--data", str(data)).returncode == 64
 
