@@ -351,6 +351,8 @@ class Reading(Turns):
         who: Who = "you" if self.roles[turn] in ("user", "command") else "agent"
         if 0 <= self.thoughts[turn] <= begin:
             who = "thought"
+        elif self.text.startswith("  ! ", begin):  # what a command said that failed
+            who = "$"
         room = min(room - 10, _LONGEST)
         command = self._command(begin)
         stop = line_end(self.text, begin)

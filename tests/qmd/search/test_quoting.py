@@ -78,6 +78,12 @@ def test_a_question_for_a_command_shows_commands_with_their_outcome() -> None:
     assert shown("which command tests the permission hook")[0].startswith("$ bats tests/deny.bats")
 
 
+def test_what_a_tool_reports_is_no_word_of_the_agent() -> None:
+    call = "- Bash: make tide\n  ! Exit code 2\n  ! port 8080 is in use\n"
+    text = HEAD + f"## [1] user\n\nStart.\n\n## [2] assistant\n\n{call}"
+    assert "$ ! port 8080 is in use" in shown("what was in use on port 8080", text=text)
+
+
 def test_a_question_for_a_file_shows_the_file_that_was_changed() -> None:
     assert any("Edit: /home/me/x/.claude/hooks/deny.sh" in line for line in shown("which file has the deny hook"))
 
