@@ -66,6 +66,21 @@ def _written(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:23]
 
 
+def string(value: Any) -> str:
+    """Return ``value`` if it is a string, else ""."""
+    return value if type(value) is str else ""
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return ``value`` if it is a dict, else an empty one."""
+    return value if type(value) is dict else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """Return ``value`` if it is a list, else an empty one."""
+    return value if type(value) is list else []
+
+
 def blocks(content: Any) -> list[dict[str, Any]]:
     """Return a message's content as blocks: a string is one text block, another value than a list has none."""
     if type(content) is str:
@@ -84,23 +99,8 @@ def plain(content: Any) -> str:
     return "\n\n".join(string(block.get("text")) for block in blocks(content) if block.get("type") == "text")
 
 
-def string(value: Any) -> str:
-    """Return ``value`` if it is a string, else ""."""
-    return value if type(value) is str else ""
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """Return ``value`` if it is a dict, else an empty one."""
-    return value if type(value) is dict else {}
-
-
-def sequence(value: Any) -> list[Any]:
-    """Return ``value`` if it is a list, else an empty one."""
-    return value if type(value) is list else []
-
-
 def exit_code(text: str) -> int:
-    """Return the exit code in ``text``, which may have white space around it; 0 if it is no number of ten digits."""
+    """Return the exit code that a text is, white space around it aside; 0 if it is no number of ten digits."""
     text = text.strip()
     return int(text) if _CODE.fullmatch(text) else 0
 

@@ -23,9 +23,9 @@ from tests.conftest import ROOT, Brain
 PAGE = (ROOT / "docs" / "adding-a-source.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    """Return the first block of the page in a language."""
-    return PAGE.partition(f"```{language}\n")[2].partition("```")[0]
+def block(language: str, number: int = 1) -> str:
+    """Return a block of the page in a language, the first by default."""
+    return PAGE.split(f"```{language}\n")[number].partition("```")[0]
 
 
 MODULE = block("python")
@@ -95,6 +95,25 @@ def test_the_source_passes_the_conformance_suite_with_a_row_of_its_own(installed
     passed = re.search(r"^(\d+) passed,(?: \d+ skipped,)? \d+ deselected in", ran.stdout, re.MULTILINE)
     assert passed, ran.stdout
     assert int(passed[1]) > 10
+
+
+def test_the_tests_of_the_page_pass_where_the_source_is_installed(installed: Path, tmp_path: Path) -> None:
+    own = tmp_path / "test_toy.py"
+    own.write_text(block("python", 2))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", "pyproject.toml"]
+    ran = subprocess.run(
+        [*command, "--rootdir", ".", str(own)], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "ingest/toy.py"), (2, "tests/test_toy.py")])
+def test_the_code_of_the_page_follows_the_rules_of_this_repository(number: int, name: str) -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--stdin-filename", name, "-"]
+    code = block("python", number)
+    ran = subprocess.run(command, input=code, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def test_the_conformance_suite_says_which_source_has_no_row_and_how_to_give_one(installed: Path) -> None:
