@@ -10,7 +10,7 @@ import os
 from os.path import abspath, expanduser, isabs, join
 
 from core import jsonio
-from core.engine import NONE, POSTGRES, PRIVATE, TEAM, VARIABLE, Engine, is_dsn, is_space
+from core.engine import NONE, POSTGRES, PRIVATE, VARIABLE, Engine, is_dsn, is_space
 from core.errors import BadInput
 from core.home import Home, shipped
 from core.version import VERSION
@@ -76,7 +76,7 @@ class Collection:
             setattr(self, key, data.get(key) or default)
         self.ignore = tuple(self.ignore)
         shared = (self.share,) if isinstance(self.share, str) else tuple(self.share)
-        self.share = () if shared == (PRIVATE,) else (TEAM,) if TEAM in shared else shared
+        self.share = () if shared == (PRIVATE,) else shared
         self.include_by_default = data.get("includeByDefault") is not False
 
 

@@ -282,7 +282,7 @@ def parse(path: str) -> dict[str, Any]:
     if not isinstance(collections, dict) or not collections:
         raise BadInput(f"{path}: `collections:` must name at least one collection", f"edit {path}")
     for name, entry in collections.items():
-        if not isinstance(name, str) or not name or "/" in name or name.startswith("."):
+        if not isinstance(name, str) or not name.isprintable() or not name or "/" in name or name.startswith("."):
             raise BadInput(f"{path}: {name!r} is no collection name", "use letters, digits, `-` and `_`")
         _check(path, f"collection {name!r}", _mapping(path, f"collection {name!r}", entry), COLLECTION)
     for section in _RULES:

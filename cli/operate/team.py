@@ -34,8 +34,9 @@ COMMAND = Command(
             "make a team's space in a database, or update it",
             description=(
                 "Makes the schema, its roles and its row security, in one transaction. The role that connects needs\n"
-                "CREATEROLE and CREATE on the database, and becomes the first admin. Run again, it brings the space\n"
-                "to this version, and requires this version's redaction policy of every later push."
+                "CREATEROLE and CREATE on the database, and becomes the first admin. Run again as the same\n"
+                "role, it brings the space to this version, and requires this version's redaction policy of every\n"
+                "later push."
             ),
             options=_PLACE,
             examples=("brain team init --dsn postgresql://ada@db.example.com/brain --space platform",),
@@ -419,6 +420,8 @@ def _member_lines(done: dict[str, Any]) -> Iterator[str]:
     for each in done.get("changed", ()):
         if each.get("pgpass"):
             yield f"{each['added']}: give them {each['pgpass']}, then delete it here"
+        if each.get("before") and each["before"] == each["role"]:
+            yield f"{each['added']} was {'an' if each['role'] == 'admin' else 'a'} {each['role']} already"
     for each in done["members"]:
         seen = f"seen {each['seen'][:10]}" if each["seen"] else "never seen"
         yield f"{each['name']}  {each['role']}  {seen}"

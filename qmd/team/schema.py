@@ -104,7 +104,7 @@ def migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tup
 
     Raises:
         EngineMissing: the server is too old, or lacks pgvector.
-        BadInput: the role may not make what the space needs.
+        BadInput: the role may not make what the space needs, or another one made the space.
         Refused: the space is of a newer version of the program, or of one before the first release.
     """
     from psycopg import errors
@@ -116,6 +116,12 @@ def migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tup
             return _migrate(connection, space, policy)
     except errors.InsufficientPrivilege as error:
         said = error.diag.message_primary or "permission denied"
+        makers = _makers(connection, space)
+        if makers is not None:
+            raise BadInput(
+                f"only the role that made the space may bring it to this version: {said}",
+                f"brain team init, as {makers or 'that role'}",
+            ) from None
         raise BadInput(
             f"the role may not make the space: {said}",
             "connect as a role that owns the database and has CREATEROLE: brain team init --help",
@@ -168,6 +174,19 @@ def _migrate(connection: psycopg.Connection[Any], space: str, policy: int) -> tu
     connection.execute("RESET ROLE")
     _run(connection, "REVOKE {} FROM {}", owner, admin)
     return before, newest
+
+
+def _makers(connection: psycopg.Connection[Any], space: str) -> str | None:
+    """Return who may act as the owner of a space, "" if the server does not know, None if there is no such space.
+
+    From PostgreSQL 16 on, a role that makes another is noted as its administrator.
+    """
+    rows = connection.execute(
+        "SELECT DISTINCT pg_get_userbyid(m.member)::text FROM pg_namespace n"
+        " LEFT JOIN pg_auth_members m ON m.roleid = n.nspowner AND m.admin_option WHERE n.nspname = %s ORDER BY 1",
+        (schema_name(space),),
+    ).fetchall()
+    return ", ".join(name for (name,) in rows if name) if rows else None
 
 
 def _run(connection: psycopg.Connection[Any], statement: LiteralString, *names: str) -> None:

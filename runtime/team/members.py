@@ -89,9 +89,11 @@ def require_admin(server: psycopg.Connection[Any]) -> None:
 def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bool, pgpass: str) -> dict[str, Any]:
     """Let a role be a member; with ``pgpass``, make the role, and write its password there for who is to get it.
 
-    Raises BadInput if there is no such role, or there is one that was to be made.
+    ``before`` is what a member already was, "" for who was none. An admin stays one. Raises BadInput if there is no
+    such role, or there is one that was to be made.
     """
     _require_free(name)
+    before = _role_of(server, name)
     exists = server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone() is not None
     if exists == bool(pgpass):
         told = "there is a role of this name" if exists else f"the server has no role {name!r}"
@@ -105,7 +107,13 @@ def add(engine: Engine, server: psycopg.Connection[Any], name: str, *, admin: bo
             server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
     else:
         server.execute("SELECT admit(%s, %s)", (name, "admin" if admin else "member"))
-    return {"added": name, "role": "admin" if admin else "member", "pgpass": pgpass}
+    return {"added": name, "before": before, "role": _role_of(server, name), "pgpass": pgpass}
+
+
+def _role_of(server: psycopg.Connection[Any], name: str) -> str:
+    """Return ``admin`` or ``member``, "" for who is neither."""
+    row = server.execute("SELECT role FROM members WHERE name = %s", (name,)).fetchone()
+    return row[0] if row else ""
 
 
 def _create_role(server: psycopg.Connection[Any], name: str, secret: str) -> None:
@@ -121,9 +129,11 @@ def _create_role(server: psycopg.Connection[Any], name: str, secret: str) -> Non
 
 
 def _require_free(name: str) -> None:
-    """Raise BadInput for a name that means something else in ``share``."""
+    """Raise BadInput for a name that means something else in ``share``, or that the space refuses."""
     if name in (PRIVATE, TEAM):
         raise BadInput(f"no member or group is called {name!r}: `share: {name}` means something else", "take another")
+    if not name.isprintable():
+        raise BadInput(f"{name!r} is no name: a character of it cannot be shown", "take another")
 
 
 def remove(server: BoundedConnection, name: str) -> dict[str, Any]:
@@ -197,6 +207,10 @@ def _kind(server: psycopg.Connection[Any], name: str) -> str:
     """Return what a grantee is: ``team``, ``member`` or ``group``. Raises BadInput if it is none."""
     if name == TEAM:
         return TEAM
+    if name == connections.me(server):
+        raise BadInput(
+            f"{name!r} is you, and you always see your own collections", "brain team members lists the others"
+        )
     if server.execute("SELECT 1 FROM members WHERE name = %s", (name,)).fetchone():
         return "member"
     if server.execute("SELECT 1 FROM groups WHERE name = %s", (name,)).fetchone():

@@ -222,7 +222,9 @@ def _grantees(
     members = {name for (name,) in server.execute("SELECT name FROM members")}
     groups = {name for (name,) in server.execute("SELECT DISTINCT name FROM groups")}
     kinds = dict.fromkeys(groups, "group") | dict.fromkeys(members, "member") | {TEAM: TEAM}
-    found = {each.name: [(kinds[name], name) for name in each.share if name in kinds] for each in shared}
+    # `team` covers every other name.
+    seen = {each.name: [TEAM] if TEAM in each.share else each.share for each in shared}
+    found = {name: [(kinds[each], each) for each in names if each in kinds] for name, names in seen.items()}
     unknown = {each.name: name for each in shared for name in each.share if name not in kinds}
     return found, unknown
 

@@ -302,7 +302,13 @@ def test_members_are_added_all_or_none_and_a_failure_leaves_no_password(team: Te
 
 @pytest.mark.parametrize(
     "words",
-    [("--add", "team"), ("--group", "private", "--add", "ada"), ("--group", "ops"), ("--admin",)],
+    [
+        ("--add", "team"),
+        ("--group", "private", "--add", "ada"),
+        ("--group", "a\nb", "--add", "ada"),
+        ("--group", "ops"),
+        ("--admin",),
+    ],
     ids=" ".join,
 )
 def test_a_name_that_share_reads_otherwise_and_an_option_without_effect_are_refused(
@@ -310,6 +316,25 @@ def test_a_name_that_share_reads_otherwise_and_an_option_without_effect_are_refu
 ) -> None:
     team.joined()
     assert team.run("ada", "members", *words, code=64)["fix"]
+
+
+def test_adding_an_admin_takes_no_right_away_and_says_what_they_are(team: Team, brain: Brain) -> None:
+    team.joined("mira")
+    assert team.run("ada", "members", "--add", "mira", "--admin")["changed"][0]["role"] == "admin"
+    (again,) = team.run("ada", "members", "--add", "mira")["changed"]
+    assert (again["before"], again["role"]) == ("admin", "admin")
+    said = brain("team", "members", "--add", "mira", "--add", "leo", env={"BRAIN_HOME": team.home("ada").root}).stdout
+    assert said.startswith("mira was an admin already\n")
+    assert "leo was" not in said
+
+
+def test_a_grant_to_oneself_is_refused(team: Team) -> None:
+    team.joined("mira")
+    Shelf(team.home("mira")).put("brain", "a.md", "the amber lamp")
+    team.run("mira", "push")
+    for words in (("grant", "brain", "--to", "mira"), ("revoke", "brain", "--from", "mira")):
+        assert team.run("mira", *words, code=64)["message"] == "'mira' is you, and you always see your own collections"
+    assert [each["to"] for each in team.run("mira", "status")["grants"]] == ["team"]
 
 
 def test_who_was_removed_by_an_admin_can_still_leave(team: Team) -> None:

@@ -35,6 +35,7 @@ def docid(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> tuple[M
     with found.space.superuser() as root:
         root.execute("SET session_replication_role = replica")
         root.execute("UPDATE documents SET title = title || %s, path = path || %s", (_FORGED, f"{_FORGED}.md"))
+        root.execute("ALTER TABLE units DROP CONSTRAINT units_named")
         root.execute("UPDATE units SET collection = collection || %s", (_FORGED,))
         row = root.execute("SELECT hash FROM documents WHERE path LIKE 'a.md%'").fetchone()
     assert row is not None

@@ -178,6 +178,7 @@ def test_a_home_that_does_not_exist_answers_and_stays_so(tmp_path: Path) -> None
         ("collections: {5: }\n", "5 is no collection name"),
         ("collections: {a/b: }\n", "'a/b' is no collection name"),
         ("collections: {.a: }\n", "'.a' is no collection name"),
+        ('collections: {"a\\nb": }\n', "is no collection name"),
         ("collections: {a: b}\n", "'a' must be a mapping"),
         ("collections: {a: {mask: x}}\n", "unknown key 'mask'"),
         ("collections: {a: {path: 5}}\n", "path has the wrong type"),

@@ -51,7 +51,7 @@ def test_a_collection_is_private_until_it_is_shared(home: Home) -> None:
         home,
         "collections: {a: , b: {share: private}, c: {share: team}, d: {share: [leo, ops]}, e: {share: [team, leo]}}",
     )
-    assert [each.share for each in found.collections.values()] == [(), (), ("team",), ("leo", "ops"), ("team",)]
+    assert [each.share for each in found.collections.values()] == [(), (), ("team",), ("leo", "ops"), ("team", "leo")]
     assert found.engine is None
 
 

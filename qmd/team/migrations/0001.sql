@@ -429,11 +429,10 @@ BEGIN
   IF EXISTS (SELECT FROM groups WHERE name = who) THEN
     RAISE EXCEPTION 'a group is called %', who USING ERRCODE = 'BR004';
   END IF;
-  IF as_role <> 'admin' AND NOT EXISTS (SELECT FROM members WHERE name <> who AND role = 'admin') THEN
-    RAISE EXCEPTION 'the last admin stays' USING ERRCODE = 'BR004';
-  END IF;
   EXECUTE format('GRANT %I TO %I', member_role(), who);
-  INSERT INTO members (name, role) VALUES (who, as_role) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
+  -- Who is an admin stays one: to admit takes no right away.
+  INSERT INTO members AS m (name, role) VALUES (who, as_role)
+    ON CONFLICT (name) DO UPDATE SET role = excluded.role WHERE m.role <> 'admin';
 END $$;
 CREATE FUNCTION expel(who text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -584,6 +583,10 @@ ALTER TABLE documents ADD CONSTRAINT documents_bounded CHECK (
 );
 ALTER TABLE units ADD CONSTRAINT units_bounded
   CHECK (octet_length(collection) <= 255 AND octet_length(trust) <= 64);
+-- A name that others are shown is one line, and drives no terminal.
+ALTER TABLE members ADD CONSTRAINT members_named CHECK (name !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]');
+ALTER TABLE groups ADD CONSTRAINT groups_named CHECK (name !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]');
+ALTER TABLE units ADD CONSTRAINT units_named CHECK (collection !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]');
 ALTER TABLE tombstones ADD CONSTRAINT tombstones_bounded CHECK (octet_length(digest) = 64);
 
 -- How many rows of a document the statistics count. A statement may call a function that adds or removes rows before the

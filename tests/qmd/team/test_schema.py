@@ -291,11 +291,26 @@ def test_the_clock_of_the_server_says_when_a_member_pushed(space: Space) -> None
         assert mira.execute("SELECT isfinite(pushed_at) FROM units").fetchone() == (True,)
 
 
-def test_the_last_admin_does_not_become_a_member(space: Space) -> None:
+def test_an_admin_who_is_added_stays_one(space: Space) -> None:
     with connection.open_writer(space.engine("ada"), 10) as admin:
-        assert rows.attempt(admin, "SELECT admit('ada', 'member')") == "BR004"
-        admin.execute("SELECT admit('mira', 'admin')")
-        assert rows.attempt(admin, "SELECT admit('ada', 'member')") == 1
+        for name, role in (("mira", "admin"), ("ada", "member"), ("mira", "member"), ("leo", "member")):
+            admin.execute("SELECT admit(%s, %s)", (name, role))
+        found = admin.execute("SELECT name, role FROM members ORDER BY name").fetchall()
+        assert found == [("ada", "admin"), ("ines", "member"), ("leo", "member"), ("mira", "admin")]
+
+
+@pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\x1b", "\x7f", "\x9b", "\u2028"], ids=ascii)
+def test_a_name_that_others_are_shown_is_one_line(refusing: Space, sign: str) -> None:
+    with (
+        connection.open_writer(refusing.engine("ada"), 10) as ada,
+        ada.transaction(force_rollback=True),
+    ):
+        for made in ("Zoë – 動物", f"a{sign}b"):
+            refused = "23514" if sign in made else 1
+            unit = f"INSERT INTO units (owner, collection, trust, policy) VALUES ('ada', '{made}', 'note', 99)"
+            for statement in (unit, f"SELECT group_add('{made}', 'leo')"):
+                with ada.transaction(force_rollback=True):
+                    assert rows.attempt(ada, statement) == refused
 
 
 def test_a_model_that_a_member_noted_with_wrong_dimensions_is_kept_from_nobody(space: Space) -> None:
@@ -434,6 +449,16 @@ def test_a_role_without_the_right_makes_no_space(postgres: Server) -> None:
     with connection.connect(place.engine("mira"), 10) as mira, pytest.raises(BadInput, match="may not make the space"):
         schema.migrate(mira, "team", REDACTION)
     place.drop()
+
+
+def test_who_did_not_make_the_space_is_told_who_can_change_it(space: Space) -> None:
+    with connection.open_writer(space.engine("ada"), 10) as ada:
+        ada.execute("SELECT admit('mira', 'admin')")
+    for name in ("mira", "leo"):
+        with connection.connect(space.engine(name), 10) as other, pytest.raises(BadInput) as refused:
+            schema.migrate(other, space.name, REDACTION)
+        assert refused.value.message.startswith("only the role that made the space may bring it to this version")
+        assert refused.value.fix == "brain team init, as ada"
 
 
 def test_who_left_sees_nothing_and_leaves_nothing(space: Space) -> None:

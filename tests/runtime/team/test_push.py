@@ -376,6 +376,17 @@ def test_a_list_with_a_wrong_name_lets_nobody_in(space: Space, member: Homes) ->
     assert (_paths(space, "leo"), _paths(space, "ines")) == ([("mira", "a.md")], [])
 
 
+def test_a_wrong_name_is_noticed_next_to_team_and_team_covers_the_others(space: Space, member: Homes) -> None:
+    mira = member("mira", share={"brain": "[team, nobody]"})
+    mira.put("brain", "a.md", "amber")
+    with pytest.raises(BadInput, match="'nobody' is neither"):
+        _push(mira)
+    assert _paths(space, "ines") == []
+    _push(member("mira", share={"brain": "[leo, team]"}))
+    (found,) = _push(member("mira", share={"brain": "team"}))["collections"]
+    assert (found["unagreed"], _paths(space, "ines")) == ([], [("mira", "a.md")])
+
+
 def test_a_collection_without_documents_is_not_said_to_be_hidden_by_another_machine(
     space: Space, member: Homes
 ) -> None:
