@@ -72,7 +72,8 @@ def measure(report: Report, *, quick: bool, sizes: Sequence[int] = (), times: in
         shutil.rmtree(DATA / folder, ignore_errors=True)
     report.note(
         "scale: generated sessions of about 11 passages of 200 words; vectors are made of the rows of the query table,"
-        " so what is stored and looked at is as much as with the model; growth is what ten times as many passages cost."
+        " after five minutes around those of other texts, so what is stored and looked at is as much as with the model;"
+        " growth is what ten times as many passages cost."
     )
 
 
