@@ -66,10 +66,10 @@ class Memory:
         return self._show(reference, 0, context=0, full=True)
 
     def _show(self, reference: str, line: int, *, context: int, full: bool) -> dict[str, Any]:
-        from qmd.index.store import open_index
+        from runtime.asking.own_index import open_own
         from runtime.explaining.show import show
 
-        with closing(open_index(self.home.index)) as connection:
+        with closing(open_own(self.home, self.config)) as connection:
             found = show(
                 connection, self.config, reference, now=clock.now(), line=line, context=context, full=full, redact=True
             )

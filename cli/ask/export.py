@@ -8,9 +8,9 @@ from os.path import expanduser
 from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, file_path
 from core import clock, config, redaction
-from core.errors import NO_RESULTS, OK, BadInput
-from qmd.index.store import open_index
+from core.errors import NO_RESULTS, OK, BadInput, EngineMissing
 from runtime.asking.documents import Selection, select
+from runtime.asking.own_index import is_complete, open_own
 from runtime.asking.request import project_glob
 from runtime.dates.day_option import parse_day
 from runtime.explaining import export
@@ -63,11 +63,13 @@ def run(args: Args, context: Context) -> int:
         until=parse_day(args.until, now, end=True) if args.until else None,
     )
     settings = config.load(context.home)
-    connection = open_index(context.home.index)
+    connection = open_own(context.home, settings)
     try:
         # One snapshot, whatever others write meanwhile.
         connection.execute("BEGIN")
         rows = select(connection, settings, chosen)
+        if not rows and not is_complete(connection):
+            raise EngineMissing("nothing was selected: no index run has ended yet", "brain index")
         if not rows:
             outcome = export.Outcome()
         elif form == "md":

@@ -26,15 +26,15 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Start the agent in this process's place, or print the command."""
-    from qmd.index.store import open_index
     from runtime.asking.envelope import resume, uri_of
+    from runtime.asking.own_index import open_own
     from runtime.explaining import resuming
     from runtime.handover.handoff import session_row
 
     if len(args.words) > 1:
         raise BadInput(f"one HIT is wanted, {len(args.words)} given", COMMAND.examples[1])
     settings = config.load(context.home)
-    connection = open_index(context.home.index)
+    connection = open_own(context.home, settings)
     try:
         row = session_row(connection, settings, args.words[0] if args.words else "", os.getcwd())
     finally:

@@ -34,15 +34,15 @@ COMMAND = Command(
 
 def run(args: Args, context: Context) -> int:
     """Write one session."""
-    from qmd.index.store import open_index
     from runtime.asking.documents import resolve
     from runtime.asking.envelope import uri_of
+    from runtime.asking.own_index import open_own
     from runtime.explaining import sharing, show
 
     if len(args.words) != 1:
         raise BadInput(f"one HIT is wanted, {len(args.words)} given", COMMAND.examples[0])
     settings = config.load(context.home)
-    connection = open_index(context.home.index)
+    connection = open_own(context.home, settings)
     try:
         row = resolve(connection, settings, args.words[0])
         document = show.text_of(connection, row)

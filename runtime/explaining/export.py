@@ -17,7 +17,7 @@ from core.errors import BadInput, Refused
 from core.files import write_atomic
 from core.jsonio import dumps
 from runtime.asking.documents import Row
-from runtime.asking.envelope import docid, uri
+from runtime.asking.envelope import docid, uri_of
 from runtime.explaining.show import text_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def to_folder(
     for row in rows:
         target = _target(root, row, redact)
         if target is None:
-            outcome.refused.append((uri(row.collection, row.path), "its path leads out of the folder"))
+            outcome.refused.append((uri_of(row), "its path leads out of the folder"))
         else:
             targets.append((row, target))
     if outcome.refused and not targets:
@@ -86,7 +86,7 @@ def to_folder(
             continue
         if not force and os.path.lexists(target):
             # It came into being since the check: another spelling of one name on a file system that folds case.
-            outcome.refused.append((uri(row.collection, row.path), f"{target} is another document's"))
+            outcome.refused.append((uri_of(row), f"{target} is another document's"))
             continue
         write_atomic(target, data)
         outcome.written += 1
@@ -101,7 +101,7 @@ def lines(connection: apsw.Connection, rows: Iterable[Row], redact: Redact = as_
             {
                 "schema": 1,
                 "docid": docid(row.hash),
-                "uri": redact(uri(row.collection, row.path)),
+                "uri": redact(uri_of(row)),
                 "collection": row.collection,
                 "path": redact(row.path),
                 "title": redact(row.title),

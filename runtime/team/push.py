@@ -28,6 +28,7 @@ from qmd.index.terms import Analyzer
 from qmd.team import connection as connections
 from qmd.team import writing
 from qmd.team.writing import Held, Outgoing, Vector
+from runtime.asking import own_index
 from runtime.team.recovery import forgotten_before
 from runtime.team.state import State, lock
 
@@ -112,7 +113,7 @@ def push(
         state.save()
         index = open_index(home.index)
         try:
-            if index.execute("SELECT 1 FROM brain_state WHERE key = 'complete'").get is None:
+            if not own_index.is_complete(index):
                 # What an index that was just made lacks is not gone.
                 raise EngineMissing("nothing was pushed: no index run has ended yet", "brain index; brain team push")
             spaces.load(index) if spaces.listed(index) else None

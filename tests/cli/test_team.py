@@ -18,7 +18,9 @@ from runtime.team.state import note_forgotten
 from tests.conftest import Brain
 from tests.runtime.index_fixture import Shelf
 from tests.runtime.two_members import PATIENT
+from tests.runtime.work.sessions import did
 from tests.web.site import Browser
+from tui.memory import Memory
 
 _COLLECTIONS = """# mine
 collections:
@@ -274,6 +276,35 @@ def test_a_memory_that_never_indexed_anything_has_the_answers_of_the_team(team: 
     assert brain("ask", "amber lamp", "--own", env=env).returncode == 65
     Path(team.home("leo").index).unlink()
     assert uri in Browser(team.home("leo")).get("/")
+
+
+def test_a_members_document_is_opened_and_written_out_before_anything_was_indexed(team: Team, brain: Brain) -> None:
+    team.joined("mira", "leo")
+    did(Shelf(team.home("mira")), "a", "the amber lamp")
+    team.run("mira", "push")
+    uri, home = "team://mira/brain/a.md", team.home("leo")
+    memory = Memory(home, load(home), {})
+    for act in (
+        lambda: memory.document(uri)["text"],
+        lambda: memory.passage(uri)["text"],
+        lambda: brain("share", uri, env={"BRAIN_HOME": home.root}, code=PATIENT).stdout,
+        lambda: brain("export", uri, "--out", "-", env={"BRAIN_HOME": home.root}, code=PATIENT).stdout,
+    ):
+        Path(home.index).unlink(missing_ok=True)
+        assert "the amber lamp" in act()
+    line = json.loads(brain("export", uri, "--out", "-", env={"BRAIN_HOME": home.root}, code=PATIENT).stdout)
+    assert line["uri"] == uri
+    for words, code, said in (
+        (("resume", uri), 64, "the session is on a machine of mira"),
+        (("resume",), 67, "there is no session yet"),
+        (("export", "--out", "-"), 65, "no index run has ended yet"),
+        (("pack", "amber"), 65, "no index run has ended"),
+    ):
+        Path(home.index).unlink()
+        done = brain(*words, env={"BRAIN_HOME": home.root}, code=PATIENT)
+        assert (done.returncode, said in done.stderr, "fix: brain " in done.stderr) == (code, True, True), done
+    Path(home.index).unlink()
+    assert "brain index" in Browser(home).get("/health")
 
 
 def test_what_an_index_lacks_that_was_just_made_stays_on_the_server(team: Team, brain: Brain) -> None:

@@ -17,8 +17,8 @@ from core.text import printable_value
 from ops.checks.reporting import last_report
 from ops.stats.stats import stats
 from qmd.index import catalogue
-from qmd.index.store import open_index
 from runtime.asking.envelope import Freshness
+from runtime.asking.own_index import open_own
 from runtime.explaining import installation
 from runtime.forgetting.expiry import expiring
 from web import drawing
@@ -75,7 +75,7 @@ class Health:
 
 
 def _index(visit: Visit) -> dict[str, Any]:
-    with closing(open_index(visit.home.index)) as connection:
+    with closing(open_own(visit.home, visit.config)) as connection:
         return {"freshness": Freshness(visit.home, visit.config, connection).envelope()}
 
 
@@ -86,7 +86,7 @@ def _collections(visit: Visit) -> dict[str, Any]:
     first.
     """
     since = visit.now - _WEEKS * 7 * clock.DAY
-    with closing(open_index(visit.home.index)) as connection:
+    with closing(open_own(visit.home, visit.config)) as connection:
         rows = catalogue.summaries(connection, since)
         weeks = catalogue.by_week(connection, since, _WEEKS)
     none = [(0, 0)] * _WEEKS
