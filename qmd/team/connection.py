@@ -38,6 +38,8 @@ _STATEMENT_S = 60.0
 _GONE_MS = 300_000
 # The version of libpq from which on a client can refuse a kind of password.
 _REQUIRES_AUTH = 160_000
+# What helps who is no member, and who was one.
+_ADMITTED = "ask an admin: brain team members --add NAME; or, if you were removed: brain team leave --yes"
 
 
 class NoMember(EngineMissing):
@@ -186,7 +188,7 @@ def _enter(connection: BoundedConnection, space: str, seconds: float) -> None:
     if row is None or not row[0]:
         raise NoMember(
             f"the server has no space {space!r} that {me(connection)!r} is a member of",
-            "ask an admin: brain team members --add NAME; then: brain team join",
+            _ADMITTED,
         )
     query = (
         "SELECT (SELECT value FROM meta WHERE key = 'schema'), (SELECT value FROM meta WHERE key = 'needs'), m.name,"
@@ -197,7 +199,8 @@ def _enter(connection: BoundedConnection, space: str, seconds: float) -> None:
     found = connection.execute(query, (VERSION, REDACTION, _SEEN_S)).fetchone()
     if found is None or found[2] is None:
         raise NoMember(
-            f"{me(connection)!r} is no member of the space {space!r}", "ask an admin: brain team members --add NAME"
+            f"{me(connection)!r} is no member of the space {space!r}",
+            _ADMITTED,
         )
     connection.member = str(found[2])
     held, needs = int(found[0] or 0), int(found[1] or 0)

@@ -39,7 +39,9 @@ def carry_out(home: Home, config: Config, documents: Iterable[tuple[str, str]]) 
                 vacuumed = not removed or writing.vacuum(server, _VACUUM_S)
         except BrainError as error:
             waiting = counted(len(state.forget), "document")
-            return [f"the team's server ({waiting} waiting: {error.message}): brain team push"], []
+            # No push forgets anything for who was removed from the team.
+            fix = error.fix if isinstance(error, connection.NoMember) else "brain team push"
+            return [f"the team's server ({waiting} waiting: {error.message}): {fix}"], []
         if not left:
             state.forget = []
             state.save()

@@ -88,6 +88,17 @@ def test_a_server_that_is_away_forgets_with_the_next_push(space: Space, member: 
     assert not any("zircon" in seen.lower() for seen in _read_back(space).values())
 
 
+def test_who_was_removed_from_the_team_is_told_what_ends_the_waiting(space: Space, member: Homes, brain: Brain) -> None:
+    mira = _two(member)
+    with connection.open_writer(space.engine("ada"), 10) as admin:
+        admin.execute("SELECT expel('mira')")
+    (left,) = _forget(brain, mira, "goes.md", code=71)["left"]
+    assert ("1 document waiting" in left, left.endswith("brain team leave --yes")) == (True, True)
+    env = {"BRAIN_HOME": mira.home.root}
+    assert brain("team", "leave", "--yes", env=env).returncode == 0
+    assert State(mira.home).forget == []
+
+
 def test_a_push_goes_on_forgetting_until_the_server_holds_nothing(space: Space, member: Homes) -> None:
     mira = _two(member)
     note_forgotten(mira.home, [("brain", "goes.md")])
