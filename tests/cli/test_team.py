@@ -284,6 +284,7 @@ def test_a_members_document_is_opened_and_written_out_before_anything_was_indexe
     team.run("mira", "push")
     uri, home = "team://mira/brain/a.md", team.home("leo")
     memory = Memory(home, load(home), {})
+    assert [each["uri"] for each in memory.ask("")["items"]] == [uri]
     for act in (
         lambda: memory.document(uri)["text"],
         lambda: memory.passage(uri)["text"],
