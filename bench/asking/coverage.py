@@ -101,7 +101,8 @@ def _asked(asker: Asker, question: Question) -> str:
 
 
 def _recalled(home: Home, question: Question) -> str:
-    session = f"bench-{_chain(question) if question.relevant else question.id}".replace("/", "-")
+    # A session of this run: what one was given is never given again, and the home stays for the next run.
+    session = f"bench-{os.getpid()}-{_chain(question) if question.relevant else question.id}".replace("/", "-")
     return recall.speak(home, "prompt", {"session_id": session, "prompt": question.text}, misses_only=False).text
 
 

@@ -119,7 +119,7 @@ def _source(hit: Mapping[str, Any], verb: str) -> dict[str, Any]:
 
 def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Return hits for a prompt, above the threshold below which ``ask`` abstains."""
-    from runtime.asking.request import AGENT, MAX_CHARACTERS, Request
+    from runtime.asking.request import MAX_CHARACTERS, Request
     from runtime.resident.answer import answer
 
     prompt = "".join(character if character.isprintable() else " " for character in _text(given.get("prompt")))
@@ -127,7 +127,7 @@ def _for_prompt(home: Home, given: Mapping[str, Any]) -> Iterable[dict[str, Any]
     if prompt.startswith(("/", "!", "#")) or len(prompt.split()) < _FEWEST_WORDS:
         return []
     patience = _patience(os.environ.get("BRAIN_RECALL_S") or "")
-    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False, own=True, budget=AGENT)
+    request = Request(limit=_ITEMS + 5, literal=True, timeout_s=patience, rerank=False, own=True, budget=_SNIPPET)
     # Another engine knows no threshold to abstain below, and takes longer than a prompt may wait.
     envelope, _ = answer(home, load(home), prompt, request, os.environ, builtin=True)
     found: list[dict[str, Any]] = envelope["hits"]
