@@ -52,6 +52,8 @@ _LONG = 4_000
 # Compiling the pattern takes 5 ms, which a question and a hook do without: as long as a set of so many characters.
 _WORTH_A_PATTERN = 200_000
 _ASCII = bytes(range(128))
+# First bytes in UTF-8 of the letters with accents: U+00C0 to U+024F, U+1E00 to U+1EFF.
+_ACCENTED = (0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xE1)
 
 
 def is_cjk(character: str) -> bool:
@@ -72,6 +74,26 @@ def has_cjk(text: str) -> bool:
         if _compiled is not None or len(text) > _WORTH_A_PATTERN:
             return bool(_pattern().search(text))
     return any(map(is_cjk, set(text)))
+
+
+def without_accents(text: str) -> str:
+    """Return ``text`` with Latin letters as the index has words: ``é`` and ``É`` are ``e``, and a letter stays one.
+
+    Letters with two marks (``ệ``) stay, as in FTS5's tokenizer ``unicode61`` with its default ``remove_diacritics=1``.
+    """
+    if text.isascii():
+        return text
+    # Dashes and signs have other first bytes: most texts end here, without a look at each character.
+    data = text.encode("utf-8", "surrogatepass")
+    if not any(first in data for first in _ACCENTED):
+        return text
+    from unicodedata import normalize
+
+    for letter in set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass")):
+        parts = normalize("NFD", letter)
+        if len(parts) == 2 and parts[0].isascii() and parts[0].isalpha():
+            text = text.replace(letter, parts[0].lower())
+    return text
 
 
 def count_cjk(text: str) -> int:

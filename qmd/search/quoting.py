@@ -11,7 +11,7 @@ from bisect import insort
 from math import log
 
 from qmd.index.exchanges import Turns, is_call, line_end
-from qmd.index.terms import STOP, is_cjk
+from qmd.index.terms import STOP, is_cjk, without_accents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ class Question:
             self.kinds.discard("command")
         telling = [word for word in words if word not in STOP]
         # As they were typed, in their order.
-        self.stems = {_stem(word): words[word] for word in [each for each in telling if each not in _EMPTY] or telling}
+        asked = [each for each in telling if each not in _EMPTY] or telling
+        self.stems = {_stem(without_accents(word)): words[word] for word in asked}
 
 
 def quote(
@@ -143,7 +144,8 @@ def quote(
 class Reading(Turns):
     """A document as it is read for a question: its turns, and the lines with the question's words.
 
-    ``mentioned`` are the stems of the question that the text has in any form. ``lower`` is the text in small letters.
+    ``mentioned`` are the stems of the question that the text has in any form. ``lower`` is the text in small letters
+    without accents.
     """
 
     __slots__ = ("_counts", "_lines", "_own", "_prompts", "_question", "_weights", "lower", "mentioned")
@@ -160,6 +162,7 @@ class Reading(Turns):
         super().__init__(text)
         # A question in ASCII needs no other small letters; as bytes, a text gets those in a quarter of the time.
         lower = text.encode().lower().decode() if question.is_ascii and not text.isascii() else text.lower()
+        lower = without_accents(lower)
         # İ is two characters in small letters: offsets would be those of another text.
         self.lower = lower = lower if len(lower) == len(text) else text
         self._question, self._lines = question, text.count("\n") + 1
@@ -475,7 +478,7 @@ def _best_sentences(text: str, room: int, stems: Iterable[str]) -> str:
         if text[at - 1] in ".!?;" and at - ends[-1] > 20:
             ends.append(at + 1)
     ends.append(len(text))
-    lower = text.lower() if len(text.lower()) == len(text) else text
+    lower = without_accents(text.lower() if len(text.lower()) == len(text) else text)
     worth = [sum(stem in lower[begin : ends[at + 1]] for stem in stems) for at, begin in enumerate(ends[:-1])]
     first = max(range(len(worth)), key=lambda index: (worth[index], -index))
     last = first

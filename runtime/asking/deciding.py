@@ -151,8 +151,10 @@ def enough_in(passages: int) -> float:
 
 def _by_stem(question: Question, rarities: dict[str, float]) -> dict[str, float]:
     """Return the rarity of each of a question's stems; of a path or name the rarity of its rarest part, else 0."""
+    from qmd.index.terms import without_accents
+
     found = {}
     for stem, word in question.stems.items():
-        parts = "".join([each if each.isalnum() else " " for each in word.lower()]).split()
+        parts = "".join([each if each.isalnum() else " " for each in without_accents(word.lower())]).split()
         found[stem] = max(rarities.get(part, 0.0) for part in (" ".join(parts), *parts))
     return found

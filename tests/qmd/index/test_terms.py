@@ -13,7 +13,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from qmd.index.derived import inner_words
-from qmd.index.terms import _IRREGULAR, STOP, Analyzer, Terms, count_cjk, forms, has_cjk, humps, is_cjk, spaced_out
+from qmd.index.terms import (
+    _IRREGULAR,
+    STOP,
+    Analyzer,
+    Terms,
+    count_cjk,
+    forms,
+    has_cjk,
+    humps,
+    is_cjk,
+    spaced_out,
+    without_accents,
+)
 from tests.examples import examples
 
 _SCRIPTS = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA LETTER", "KATAKANA LETTER", "HANGUL")
@@ -38,6 +50,15 @@ def test_every_letter_that_unicode_names_so_is_one() -> None:
         if unicodedata.name(chr(point), "").startswith(_SCRIPTS) and not is_cjk(chr(point))
     ]
     assert missed == []
+
+
+def test_letters_lose_their_accents_as_in_the_index() -> None:
+    plain = Analyzer(apsw.Connection(":memory:"))
+    letters = [chr(point) for point in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)) if chr(point).isalpha()]
+    others = "İſẛ"  # other letters by their meaning, without an accent or with another number of characters
+    differ = [each for each in letters if plain.tokens(each)[0][1] != without_accents(each.lower())]
+    assert differ == list(others)
+    assert without_accents("“漢字” – が й ✅ e\u0301") == "“漢字” – が й ✅ e\u0301"
 
 
 @given(st.text(st.characters() | st.sampled_from("漢字カナ한ー ")))

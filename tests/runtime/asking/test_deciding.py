@@ -109,3 +109,20 @@ def test_a_text_mentions_a_word_in_any_of_its_forms() -> None:
     wanted = Question("why did TestLocks need Redis retries in a lock")
     assert list(wanted.stems.values()) == ["TestLocks", "need", "Redis", "retries", "lock"]
     assert wanted.stems.keys() - Reading("The redis-retry of myTestLock", wanted).mentioned == {"need"}
+
+
+@pytest.mark.parametrize("question", ["pingüino congelación", "pinguino congelacion", "PINGÜINO CONGELACIÓN"])
+@pytest.mark.parametrize(
+    "said", ["el pingüino y su congelación", "EL PINGÜINO Y SU CONGELACIÓN", "pinguino congelacion"]
+)
+def test_a_word_is_mentioned_with_or_without_its_accents(home: Home, question: str, said: str) -> None:
+    shelf = Shelf(home)
+    for number in range(40):
+        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    text = f"## [1] user · 2026-01-01\n\nhola\n\n## [2] assistant · 2026-01-01\n\nHe visto {said} en el museo.\n"
+    shelf.put("brain", "session.md", text)
+    with Asker(home, shelf.config) as asker:
+        found = asker.ask(question, Request())
+        assert "missing" not in found
+        assert found["hits"][0]["snippet"].startswith(f"agent: He visto {said}")
+        assert asker.ask(f"{question} jirafón", Request(min_score=0.0))["missing"] == ["jirafón"]
