@@ -148,7 +148,7 @@ class Reading(Turns):
     without accents.
     """
 
-    __slots__ = ("_counts", "_lines", "_own", "_prompts", "_question", "_weights", "lower", "mentioned")
+    __slots__ = ("_counts", "_lines", "_own", "_prompts", "_question", "_title", "_weights", "lower", "mentioned")
 
     if TYPE_CHECKING:
         # The weights of the words in each line, by where the line begins; in each prompt, by its turn.
@@ -157,6 +157,7 @@ class Reading(Turns):
         # How many lines of each exchange have a word.
         _counts: dict[int, dict[str, int]]
         _weights: dict[str, float]
+        _title: set[str]
 
     def __init__(self, text: str, question: Question) -> None:
         super().__init__(text)
@@ -166,7 +167,7 @@ class Reading(Turns):
         # İ is two characters in small letters: offsets would be those of another text.
         self.lower = lower = lower if len(lower) == len(text) else text
         self._question, self._lines = question, text.count("\n") + 1
-        self._weights, self._own, self._prompts, self._counts = {}, {}, {}, {}
+        self._weights, self._own, self._prompts, self._counts, self._title = {}, {}, {}, {}, set()
         for stem in question.stems:
             begins = [lower.rfind("\n", 0, place) + 1 for place in _occurrences(lower, text, stem)]
             if begins:
@@ -178,11 +179,18 @@ class Reading(Turns):
                     count[stem] = count.get(stem, 0) + 1
                     if self.is_prompt(turn):
                         self._prompts.setdefault(turn, {})[stem] = weight
+                elif lower.startswith("# ", begin):
+                    self._title.add(stem)
         self.mentioned = self._weights.keys()
 
     def exchanges(self) -> list[Collection[str]]:
-        """Return the stems of the question that each exchange has; a text without turns is one exchange."""
-        return list(self._counts.values()) if self.starts else [self.mentioned]
+        """Return the stems of the question that each exchange has, or the title: it names what all of them are about.
+
+        A text without turns is one exchange.
+        """
+        if not self.starts:
+            return [self.mentioned]
+        return [each | self._title for each in map(set, self._counts.values())] or [self._title] * bool(self._title)
 
     def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
         """Return the lines that answer best, at most ``room`` characters with their speakers.

@@ -105,6 +105,19 @@ def test_rare_words_that_the_best_exchange_lacks_are_missing(home: Home) -> None
         assert "missing" not in asker.ask("walrus museum", Request(min_score=0.0))
 
 
+@pytest.mark.parametrize("question", ["walrus", "walrus museum"])
+def test_a_word_of_the_title_is_not_missing(home: Home, question: str) -> None:
+    shelf = Shelf(home)
+    for number in range(40):
+        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    text = "# The walrus\n\n## [1] user · 2026-01-01\n\nwhere is it\n\n"
+    text += "## [2] assistant · 2026-01-01\n\nIn the museum.\n\n# A penguin\n\n## [3] user · 2026-01-01\n\nthanks\n"
+    shelf.put("brain", "session.md", text)
+    with Asker(home, shelf.config) as asker:
+        assert "missing" not in asker.ask(question, Request(min_score=0.0))
+        assert asker.ask(f"{question} giraffe", Request(min_score=0.0))["missing"] == ["giraffe"]
+
+
 def test_a_text_mentions_a_word_in_any_of_its_forms() -> None:
     wanted = Question("why did TestLocks need Redis retries in a lock")
     assert list(wanted.stems.values()) == ["TestLocks", "need", "Redis", "retries", "lock"]
