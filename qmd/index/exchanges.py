@@ -118,14 +118,17 @@ class Turns:
             begin += 1
         return begin
 
-    def in_call(self, begin: int) -> bool:
-        """Return True if the indented line at ``begin`` belongs to the text of a call, not to a list of the reply."""
-        while self.text.startswith("  ", begin):
-            begin = self.text.rfind("\n", 0, begin - 1) + 1
-        return is_call(self.text, begin)
+    def call(self, begin: int) -> int:
+        """Return where the call begins that the line at ``begin`` is of, -1 if it is of none: of a list, of a reply.
 
-    def in_fence(self, begin: int) -> bool:
-        """Return True if the line at ``begin`` is code in a fence of its turn."""
+        A script has empty lines, too.
+        """
+        while begin and self.text.startswith(("  ", "\n"), begin):
+            begin = self.text.rfind("\n", 0, begin - 1) + 1
+        return begin if is_call(self.text, begin) else -1
+
+    def fence(self, begin: int) -> int:
+        """Return where the code begins that the line at ``begin`` is of, -1 if no fence of its turn has it."""
         turn = self.turn(begin)
         fences = self._fences.get(turn)
         if fences is None:
@@ -134,7 +137,8 @@ class Turns:
             while (at := self.text.find(_FENCE, at, end)) >= 0:
                 at += len(_FENCE)
                 fences.append(at)
-        return bisect_right(fences, begin) % 2 == 1
+        number = bisect_right(fences, begin)
+        return fences[number - 1] if number % 2 else -1
 
 
 def line_end(text: str, begin: int) -> int:

@@ -97,6 +97,9 @@ _CONCLUDES = (
     "caused by", "turns out", "means that", "instead", "decided", "let's", "we'll", "should", "rather", "don't",
     "prefer", "better", "so that", "recommend", "will use", "going with",
 )  # fmt: skip
+# The line of a call that the person did not let run, and the end of the call's quote.
+_REFUSED = "  rejected by the user"
+_WAS_REFUSED = f"  ({_REFUSED.strip()})"
 _SHELLS = ("Bash", "shell", "exec_command", "run_shell_command", "bash", "Shell", "run_terminal_cmd", "execute")
 # Marks within a word, and ASCII without those, letters and digits.
 _INSIDE = "_.-/$"
@@ -296,7 +299,17 @@ class Reading(Turns):
         return command.strip() if name in _SHELLS else ""
 
     def _failed(self, begin: int) -> bool:
-        return self.text.startswith("\n  ! ", line_end(self.text, begin))
+        """Return True if the call at ``begin`` failed, or if the person did not let it run."""
+        return self.text.startswith("\n  ! ", line_end(self.text, begin)) or self._refusal(begin) >= 0
+
+    def _refusal(self, begin: int) -> int:
+        """Return where the call at ``begin`` has the line that the person refused it, -1 if it has none."""
+        at = line_end(self.text, begin) + 1
+        while self.text.startswith(("  ", "\n"), at):
+            if self.text.startswith(_REFUSED, at):
+                return at
+            at = line_end(self.text, at) + 1
+        return -1
 
     def _factor(self, begin: int) -> float:
         """Return the weight of a line by its speaker and its form; 0 for a line that says nothing by itself."""
@@ -327,7 +340,7 @@ class Reading(Turns):
             if "command" in kinds:
                 return _WEIGH["failed command, asked for" if self._failed(begin) else "command, asked for"] * factor
             return _WEIGH["failed command" if self._failed(begin) else "command"] * factor
-        if line.startswith("  ") and self.in_call(begin):
+        if line.startswith("  ") and self.call(begin) >= 0:
             return _WEIGH["script, asked for" if "command" in kinds else "script"] * factor
         if is_listed and is_call(self.text, begin):
             if "file" not in kinds:
@@ -341,7 +354,7 @@ class Reading(Turns):
                 break
         if lower.startswith(("let me", "now let", "i'll ", "now i", "let's check", "i need to", "now i'll")):
             factor *= _WEIGH["announcing"]
-        if self.in_fence(begin):
+        if self.fence(begin) >= 0:
             factor *= _WEIGH["code, asked for" if "command" in kinds else "code"]
         if self.ending(begin) >= 0:
             factor *= _WEIGH["end of a reply"]
@@ -352,11 +365,19 @@ class Reading(Turns):
         start, end = self.conclusion(self.turn(begin))
         return start if start <= begin < end else -1
 
+    def block(self, begin: int) -> int:
+        """Return where the lines begin that are read in their order: of a reply's end, a call or a piece of code."""
+        return next((at for at in (self.ending(begin), self.call(begin), self.fence(begin)) if at >= 0), begin)
+
     def excerpt(self, begin: int, room: int, taken: set[int], stems: Iterable[str]) -> Quote | None:
         """Return the line at ``begin``, of a long one its best sentences, and what it announces; note the lines taken.
 
         A quote has at most ``room`` characters, and ``_LONGEST`` at most.
         """
+        if self.text.startswith(_REFUSED, begin) and (call := self.call(begin)) >= 0:
+            begin = call  # it is the call that says what was refused
+            if begin in taken:
+                return None
         turn = self.turn(begin)
         number = self.text.count("\n", 0, begin) + 1
         who: Who = "you" if self.roles[turn] in ("user", "command") else "agent"
@@ -364,15 +385,20 @@ class Reading(Turns):
             who = "thought"
         elif self.text.startswith("  ! ", begin):  # what a command said that failed
             who = "$"
+        elif self.text.startswith("  ", begin) and (call := self.call(begin)) >= 0 and self._command(call):
+            who = "$"  # a line of a script
         room = min(room - 10, _LONGEST)
         command = self._command(begin)
         stop = line_end(self.text, begin)
         taken.add(begin)
+        text = command or self.text[begin:stop].strip()
+        if is_call(self.text, begin) and (refusal := self._refusal(begin)) >= 0:
+            taken.add(refusal)
+            return Quote("$" if command else who, number, _whole(text, room - len(_WAS_REFUSED)) + _WAS_REFUSED)
         if command:
             failure = self.text[stop + 5 : line_end(self.text, stop + 1)].strip() if self._failed(begin) else ""
             text = f"{_whole(command, room - 40)}  (failed: {failure[:80]})" if failure else _whole(command, room)
             return Quote("$", number, text)
-        text = self.text[begin:stop].strip()
         if len(text) > room:
             text = _best_sentences(text, room, stems)
             return Quote(who, number, text) if text else None
@@ -425,8 +451,8 @@ class _Page:
                     self._kept[stem] *= _AGAIN
 
     def in_order(self) -> list[Quote]:
-        """Return the quotes, the best first, and with each those of the end of the same reply as they follow there."""
-        groups = [ending if (ending := self._reading.ending(each)) >= 0 else each for each in self._begins]
+        """Return the quotes, the best first, and with each those of the same ``block`` as they follow there."""
+        groups = list(map(self._reading.block, self._begins))
         order = sorted(range(len(groups)), key=lambda each: (groups.index(groups[each]), self._begins[each]))
         return [self.quotes[each] for each in order]
 
@@ -459,7 +485,7 @@ class _Page:
             quoted = self._reading.excerpt(each, self.room, self._taken, self._kept)
             if quoted is None or (self.quotes and self.room < _FRAGMENT and quoted.text.endswith("…")):
                 continue
-            said = set(_words(quoted.text.lower()))
+            said = set(_words(quoted.text.removesuffix(_WAS_REFUSED).lower()))
             if all(len(said & other) <= _ALIKE * min(len(said), len(other)) for other in self._said):
                 self._said.append(said)
                 self.quotes.append(quoted)

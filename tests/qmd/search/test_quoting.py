@@ -84,6 +84,32 @@ def test_what_a_tool_reports_is_no_word_of_the_agent() -> None:
     assert "$ ! port 8080 is in use" in shown("what was in use on port 8080", text=text)
 
 
+def test_what_a_person_refused_is_shown_with_the_call() -> None:
+    script = "- Bash:  # Publish\n  ```sh\n  make dist\n\n  twine upload dist/*\n  ```\n"
+    calls = f"- Bash: git push --force\n  rejected by the user\n- Edit: /x/tide.py\n  rejected by the user\n{script}"
+    text = HEAD + f"## [1] user\n\nStart.\n\n## [2] assistant\n\n{calls}  rejected by the user\n- Bash: make\n"
+    for question in ("what did I reject", "force push tide publish"):
+        found = shown(question, text=text)
+        assert {
+            "$ git push --force  (rejected by the user)",
+            "agent: - Edit: /x/tide.py  (rejected by the user)",
+            "$ # Publish  (rejected by the user)",
+        } <= set(found)
+        assert not any(line.endswith(": rejected by the user") for line in found)
+    assert "$ make" in shown("which make ran", text=text)
+
+
+def test_a_script_is_a_command_and_is_shown_in_its_order() -> None:
+    script = "  ```sh\n  git commit -m tide\n\n  The tide table moves to UTC.\n  The harbour keeps its clock.\n  ```\n"
+    text = HEAD + f"## [1] user\n\nStart.\n\n## [2] assistant\n\n- Bash:  # Commit\n{script}\nDone so far.\n"
+    found = shown("tide harbour", text=text)
+    assert found[:3] == [
+        "$ git commit -m tide",
+        "$ The tide table moves to UTC.",
+        "$ The harbour keeps its clock.",
+    ]
+
+
 def test_a_question_for_a_file_shows_the_file_that_was_changed() -> None:
     assert any("Edit: /home/me/x/.claude/hooks/deny.sh" in line for line in shown("which file has the deny hook"))
 
