@@ -69,7 +69,7 @@ def write(text: str) -> None:
 
 def write_lines(lines: Iterable[str]) -> None:
     """Write lines to stdout, each as one line of text: no name or title in it can pass for another of ours."""
-    write("".join(f"{unbroken(line).rstrip()}\n" for line in lines))
+    write_styled("".join(f"{unbroken(line).rstrip()}\n" for line in lines))
 
 
 def write_styled(text: str) -> None:

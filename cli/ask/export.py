@@ -9,8 +9,9 @@ from cli.context import Context, shown, warn, write
 from cli.spec import Args, Command, Option, file_path
 from core import clock, config, redaction
 from core.errors import NO_RESULTS, OK, BadInput, EngineMissing
+from qmd.index.store import is_complete
 from runtime.asking.documents import Selection, select
-from runtime.asking.own_index import is_complete, open_own
+from runtime.asking.own_index import open_own
 from runtime.asking.request import project_glob
 from runtime.dates.day_option import parse_day
 from runtime.explaining import export

@@ -273,6 +273,11 @@ def mark_complete(connection: apsw.Connection, config: Config) -> None:
     connection.executemany("INSERT OR REPLACE INTO brain_state VALUES(?, ?)", rows)
 
 
+def is_complete(connection: apsw.Connection) -> bool:
+    """Return True if an index run has ended: until then, the index lacks documents that are there."""
+    return connection.execute("SELECT 1 FROM brain_state WHERE key = 'complete'").get is not None
+
+
 def fingerprint(config: Config) -> str:
     """Return the names, folders and masks of the collections as one text, to compare two configurations."""
     return "\n".join(

@@ -193,7 +193,8 @@ class Reading(Turns):
         """
         if not self.starts:
             return [self.mentioned]
-        return [each | self._title for each in map(set, self._counts.values())] or [self._title] * bool(self._title)
+        found: list[Collection[str]] = [self._title.union(each) for each in self._counts.values()]
+        return found if found or not self._title else [self._title]
 
     def quotes(self, room: int, piece: tuple[int, int] = (0, 0), *, meant: bool = False) -> list[Quote]:
         """Return the lines that answer best, at most ``room`` characters with their speakers.

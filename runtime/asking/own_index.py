@@ -24,11 +24,6 @@ def open_own(home: Home, config: Config) -> apsw.Connection:
     return open_index(home.index)
 
 
-def is_complete(connection: apsw.Connection) -> bool:
-    """Return True if an index run has ended: until then, the index lacks documents that are there."""
-    return connection.execute("SELECT 1 FROM brain_state WHERE key = 'complete'").get is not None
-
-
 def ensure(home: Home, config: Config) -> None:
     """Make an empty index where there is none, if the configuration names a team. Raises as ``open_index``."""
     if config.engine is not None and not os.path.exists(home.index):

@@ -23,12 +23,11 @@ from core.text import printable
 from core.version import REDACTION
 from qmd.index import catalogue, derived
 from qmd.index.semantic import spaces, vectors
-from qmd.index.store import open_index, translate
+from qmd.index.store import is_complete, open_index, translate
 from qmd.index.terms import Analyzer
 from qmd.team import connection as connections
 from qmd.team import writing
 from qmd.team.writing import Held, Outgoing, Vector
-from runtime.asking import own_index
 from runtime.team.recovery import forgotten_before
 from runtime.team.state import State, lock
 
@@ -113,7 +112,7 @@ def push(
         state.save()
         index = open_index(home.index)
         try:
-            if not own_index.is_complete(index):
+            if not is_complete(index):
                 # What an index that was just made lacks is not gone.
                 raise EngineMissing("nothing was pushed: no index run has ended yet", "brain index; brain team push")
             spaces.load(index) if spaces.listed(index) else None
@@ -187,7 +186,8 @@ def _push(
         with server.given(_TEND_S):
             server.execute("SELECT tend(%s)", (APPROXIMATE_FROM,))
         # Raised last, so that the other collections are pushed.
-        for collection, name in unknown.items():
+        if unknown:
+            collection, name = next(iter(unknown.items()))
             raise BadInput(
                 f"collection {collection!r} was not pushed: share: {name!r} is neither a member nor a group",
                 "brain team members lists both",

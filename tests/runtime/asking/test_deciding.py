@@ -28,6 +28,14 @@ def inquiry(question: str, evidence: float | None, min_score: float | None = Non
     return made
 
 
+def harbours(home: Home) -> Shelf:
+    """Return a shelf with 40 documents in which no word of a question is."""
+    shelf = Shelf(home)
+    for number in range(40):
+        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    return shelf
+
+
 def test_coverage_is_that_of_one_document_by_rarity() -> None:
     known = Known(RARITIES, [{"walrus"}, {"tusk", "sea"}])
     assert known.covered == pytest.approx(0.9 / 1.6)
@@ -93,9 +101,7 @@ def test_a_literal_question_needs_a_word_of_its_literal_part() -> None:
 
 
 def test_rare_words_that_the_best_exchange_lacks_are_missing(home: Home) -> None:
-    shelf = Shelf(home)
-    for number in range(40):
-        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    shelf = harbours(home)
     text = "## [1] user · 2026-01-01\n\nwhere is the walrus\n\n## [2] assistant · 2026-01-01\n\nIn the museum.\n\n"
     text += "## [3] user · 2026-01-01\n\nand the penguin\n\n## [4] assistant · 2026-01-01\n\nAt the zoo.\n"
     shelf.put("brain", "session.md", text)
@@ -107,9 +113,7 @@ def test_rare_words_that_the_best_exchange_lacks_are_missing(home: Home) -> None
 
 @pytest.mark.parametrize("question", ["walrus", "walrus museum"])
 def test_a_word_of_the_title_is_not_missing(home: Home, question: str) -> None:
-    shelf = Shelf(home)
-    for number in range(40):
-        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    shelf = harbours(home)
     text = "# The walrus\n\n## [1] user · 2026-01-01\n\nwhere is it\n\n"
     text += "## [2] assistant · 2026-01-01\n\nIn the museum.\n\n# A penguin\n\n## [3] user · 2026-01-01\n\nthanks\n"
     shelf.put("brain", "session.md", text)
@@ -129,9 +133,7 @@ def test_a_text_mentions_a_word_in_any_of_its_forms() -> None:
     "said", ["el pingüino y su congelación", "EL PINGÜINO Y SU CONGELACIÓN", "pinguino congelacion"]
 )
 def test_a_word_is_mentioned_with_or_without_its_accents(home: Home, question: str, said: str) -> None:
-    shelf = Shelf(home)
-    for number in range(40):
-        shelf.put("brain", f"{number}.md", f"the harbour of day {number} with many ships and ropes. " * 3)
+    shelf = harbours(home)
     text = f"## [1] user · 2026-01-01\n\nhola\n\n## [2] assistant · 2026-01-01\n\nHe visto {said} en el museo.\n"
     shelf.put("brain", "session.md", text)
     with Asker(home, shelf.config) as asker:
